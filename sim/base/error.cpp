@@ -1,0 +1,81 @@
+#include "sim/base/error.hpp"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <tuple>
+
+namespace storlab {
+
+std::string to_string(const SourcePlace& place) {
+    std::string text = place.file;
+    if (place.line > 0) text += ':' + std::to_string(place.line);
+    if (place.line > 0 && place.column > 0) text += ':' + std::to_string(place.column);
+    return text;
+}
+std::string to_string(const Complaint& complaint) {
+    return to_string(complaint.where) + ": error: " + complaint.what;
+}
+
+InputError::InputError(std::vector<Complaint> complaints) : complaints_(std::move(complaints)) {
+    for (const Complaint& c : complaints_) text_ += (text_.empty() ? "" : "\n") + to_string(c);
+}
+InputError::InputError(SourcePlace where, std::string what)
+    : InputError(std::vector<Complaint>{{std::move(where), std::move(what)}}) {}
+
+void Complaints::add(SourcePlace where, std::string what) {
+    all_.push_back({std::move(where), std::move(what)});
+}
+void Complaints::add(const InputError& error) {
+    all_.insert(all_.end(), error.complaints().begin(), error.complaints().end());
+}
+void Complaints::throw_if_any() const {
+    if (all_.empty()) return;
+    std::vector<Complaint> sorted = all_;
+    std::stable_sort(sorted.begin(), sorted.end(), [](const Complaint& a, const Complaint& b) {
+        return std::tie(a.where.file, a.where.line, a.where.column) <
+               std::tie(b.where.file, b.where.line, b.where.column);
+    });
+    throw InputError(std::move(sorted));
+}
+
+namespace {
+size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), size_t{0});
+    for (size_t i = 1; i <= a.size(); i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b.size(); j++) {
+            const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+        }
+    }
+    return row.back();
+}
+} // namespace
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
+    constexpr size_t longest = 64; // a longer word is no typing slip, and the table is quadratic
+    if (word.size() > longest) return std::nullopt;
+    size_t best = std::max<size_t>(1, word.size() / 3) + 1;
+    std::optional<std::string> found;
+    for (const std::string& c : candidates) {
+        if (c.size() > longest) continue;
+        const size_t d = edit_distance(word, c);
+        if (d < best) best = d, found = c;
+    }
+    return found;
+}
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
+    const auto found = nearest(word, candidates);
+    return found ? "; did you mean '" + *found + "'?" : "";
+}
+
+void broken(const char* condition, const char* file, int line) {
+    std::fprintf(stderr, "storlab: internal error: %s does not hold (%s:%d)\n", condition, file, line);
+    std::abort();
+}
+
+} // namespace storlab
