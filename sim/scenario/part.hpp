@@ -1,0 +1,79 @@
+// The catalogue: one YAML file a part one can buy or install (a drive, a server, a RAID engine), in
+// which every value says where it comes from, e.g. t_read: {value: 62us, from: assumed, range:
+// ...}. `fitted` needs rows, range and residual, `derived` its arithmetic in note, `datasheet` and
+// `measured` a source. `like: other-part` starts from another file. A scenario may override a
+// value. Which values exist is known to the model that reads them: finish() names those it did not
+// ask for.
+#pragma once
+#include "sim/scenario/node.hpp"
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace storlab {
+
+struct PartValue {
+    Node value;
+    std::string from; // assumed, datasheet, measured, derived, fitted; scenario if overridden there
+    std::string source, range, note, residual;
+    std::vector<std::string> rows; // published rows it was fitted to
+};
+
+// A handle: copies share the overrides and the record of what was read. A part that was not found
+// is false; its getters return defaults silently, because find() has complained.
+class Part {
+public:
+    Part() = default;
+    explicit operator bool() const { return state_ != nullptr; }
+    const std::string& name() const;
+    const std::string& kind() const;
+    const std::string& title() const;
+    const std::map<std::string, PartValue>& values() const;
+    bool was_read(std::string_view value) const;
+
+    // Each complains if the part has no such value, if it reads wrongly or if it leaves its range.
+    Bytes size(std::string_view value) const;
+    Duration duration(std::string_view value) const;
+    Rate rate(std::string_view value) const;
+    Hertz frequency(std::string_view value) const;
+    int64_t cycles(std::string_view value) const;
+    double fraction(std::string_view value) const;
+    double factor(std::string_view value) const;
+    int64_t count(std::string_view value, Between limits = {1}) const;
+    bool flag(std::string_view value) const;
+    std::string text(std::string_view value) const;
+    std::string one_of(std::string_view value, std::initializer_list<std::string> words) const;
+    Node node(std::string_view value) const; // the bare value, counted as read
+    bool has(std::string_view value) const;  // for values a part may leave out
+
+    // The part must be of this kind: "ssd".
+    bool require_kind(std::string_view kind, const SourcePlace& place) const;
+    // Takes from `fields` every key nobody asked for that names a value of this part. What is left
+    // is for fields.finish() to complain about.
+    void override_from(Fields& fields);
+    // Complains about values that nobody read.
+    void finish() const;
+
+private:
+    friend class Catalogue;
+    struct State;
+    template <class Get> auto get(std::string_view value, Get get) const;
+    std::shared_ptr<State> state_;
+};
+
+class Catalogue {
+public:
+    Catalogue(std::string folder, ComplaintsPtr complaints);
+    std::vector<std::string> names() const; // sorted
+    // Complains at `place` if there is no such part. Each call is a fresh copy.
+    Part find(std::string_view name, const SourcePlace& place) const;
+
+private:
+    bool load(const std::string& name, std::vector<std::string>& chain, Part& part) const;
+    std::string folder_;
+    ComplaintsPtr complaints_;
+};
+
+} // namespace storlab

@@ -1,0 +1,27 @@
+// The timeline of a scenario: what happens to named things and when. A line reads
+// "at 240 s: set array/volumes/dev/qos/max 5000 iops". YAML turns such a list item into a map of
+// one entry; a quoted string is the same. Left out: what a verb means for a thing (sim/faults).
+#pragma once
+#include "sim/scenario/node.hpp"
+#include <string>
+#include <vector>
+
+namespace storlab {
+
+enum class Verb { fail, pull, insert, set, scrub, kill };
+std::string to_string(Verb verb);
+
+struct TimelineEvent {
+    Duration at; // since the start of the run
+    Verb verb = Verb::fail;
+    PathPattern target;   // one thing or a range of them
+    std::string argument; // of set, always: the new value; of fail, perhaps: how
+    SourcePlace place;
+};
+
+// InputError if it is no such line.
+TimelineEvent parse_timeline_line(std::string_view line, const SourcePlace& place);
+// Complains about each wrong line; sorted by time, equal times in written order.
+std::vector<TimelineEvent> read_timeline(const Node& list);
+
+} // namespace storlab
