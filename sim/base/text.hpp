@@ -25,7 +25,12 @@ Hertz parse_frequency(std::string_view text, const SourcePlace& place);   // Hz 
 int64_t parse_cycles(std::string_view text, const SourcePlace& place);    // "4140 cycles"
 double parse_fraction(std::string_view text, const SourcePlace& place);   // "28%" or "0.28", 0 to 1
 double parse_factor(std::string_view text, const SourcePlace& place);     // a plain number, "1.25"
-int64_t parse_count(std::string_view text, const SourcePlace& place);     // a plain whole number
+// Work on a core, "4140 cycles" at its clock, or a duration that does not depend on it, "1.8us".
+Duration parse_cost(std::string_view text, Hertz clock, const SourcePlace& place);
+int64_t parse_count(std::string_view text, const SourcePlace& place); // a plain whole number
+
+// 'text' for a message: shortened, control characters shown as '?'.
+std::string quoted(std::string_view text);
 
 // The shortest exact spelling ("64KiB", "12.8TB"), or three digits ("1.23GB") if that is long.
 std::string format_size(Bytes size);

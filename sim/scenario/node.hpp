@@ -55,6 +55,7 @@ public:
     Iops as_iops(Iops fallback = {}) const;
     Hertz as_frequency(Hertz fallback = {}) const;
     int64_t as_cycles(int64_t fallback = 0) const;
+    Duration as_cost(Hertz clock, Duration fallback = {}) const; // "4140 cycles" or "1.8us"
     double as_fraction(double fallback = 0) const; // 0 to 1
     double as_factor(double fallback = 0) const;
     int64_t as_count(Between limits = {}, int64_t fallback = 0) const; // fallback may lie outside

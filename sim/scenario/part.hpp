@@ -39,6 +39,7 @@ public:
     Rate rate(std::string_view value) const;
     Hertz frequency(std::string_view value) const;
     int64_t cycles(std::string_view value) const;
+    Duration cost(std::string_view value, Hertz clock) const; // cycles at the clock, or a duration
     double fraction(std::string_view value) const;
     double factor(std::string_view value) const;
     int64_t count(std::string_view value, Between limits = {1}) const;
