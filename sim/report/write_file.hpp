@@ -1,0 +1,13 @@
+// Writes a whole file or nothing: the text goes to a temporary file in the same folder, is flushed
+// to the drive and renamed over the target, so a reader sees the old file or the new one, never
+// half. Left out: creation of folders (a mistyped path should be an error, not a new folder).
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace storlab {
+
+// InputError naming the path when it cannot be written; the temporary file is then gone again.
+void write_whole_file(const std::string& path, std::string_view text);
+
+} // namespace storlab
