@@ -30,7 +30,7 @@ Duration parse_cost(std::string_view text, Hertz clock, const SourcePlace& place
 int64_t parse_count(std::string_view text, const SourcePlace& place); // a plain whole number
 
 // 'text' for a message: shortened, control characters shown as '?'.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 // The shortest exact spelling ("64KiB", "12.8TB"), or three digits ("1.23GB") if that is long.
 std::string format_size(Bytes size);

@@ -56,7 +56,7 @@ public:
     Hertz as_frequency(Hertz fallback = {}) const;
     int64_t as_cycles(int64_t fallback = 0) const;
     Duration as_cost(Hertz clock, Duration fallback = {}) const; // "4140 cycles" or "1.8us"
-    double as_fraction(double fallback = 0) const; // 0 to 1
+    double as_fraction(double fallback = 0) const;               // 0 to 1
     double as_factor(double fallback = 0) const;
     int64_t as_count(Between limits = {}, int64_t fallback = 0) const; // fallback may lie outside
     bool as_bool(bool fallback = false) const;                         // yes/no, true/false, on/off
@@ -82,15 +82,17 @@ public:
     Node renamed(std::string path) const;
 
 private:
-    struct Data;
+    struct Data; // sim/scenario/node_data.hpp
     friend class Fields;
     friend class TreeBuilder;
     friend Node load_text(std::string_view, const std::string& name, ComplaintsPtr);
     friend void apply_override(Node&, std::string_view path, std::string_view value);
     Node(std::shared_ptr<const Data> data, std::string path, ComplaintsPtr complaints)
         : data_(std::move(data)), path_(std::move(path)), complaints_(std::move(complaints)) {}
-    template <class T, class Parse> T read(Parse parse, T fallback, const char* expected) const;
-    const std::string* scalar(const char* expected) const;
+    template <class T, class Parse>
+    T read(std::string_view expected, T fallback, Parse parse) const;
+    const std::string* scalar(std::string_view expected) const; // or complains, or is absent
+    Node child(std::string_view key, std::shared_ptr<const Data> data) const;
     std::shared_ptr<const Data> data_;
     std::string path_;
     ComplaintsPtr complaints_;
