@@ -22,7 +22,7 @@ struct Number {
 Number parse_number(std::string_view text, const SourcePlace& where, KbBase base);
 // A time without suffix counts in `unit`; the suffixes are d h m s ms msec us usec.
 Duration parse_time(std::string_view text, const SourcePlace& where, Duration unit);
-// A whole number of percent, 0 to 100, with or without the % sign.
+// A whole number of percent, 0 to 100, without a % sign, which fio takes only in sizes.
 int parse_percent(std::string_view text, const SourcePlace& where);
 // A decimal number such as the 1.2 of zipf:1.2.
 double parse_real(std::string_view text, const SourcePlace& where);

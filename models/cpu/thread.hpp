@@ -1,0 +1,92 @@
+// Threads of one machine. A thread is a serial context: it executes its jobs one after another and
+// keeps its core while it spins for a lock (simultaneous possession: a model that lets the caller go
+// gets the right IOPS and the wrong CPU).
+//
+// With no more threads than physical cores every thread has a core of its own; otherwise the cores
+// are shared, two threads of a core yielding together `smt_yield` of one.
+#pragma once
+#include "models/cpu/spin_lock.hpp"
+#include "sim/kernel/calendar.hpp"
+#include "sim/kernel/shared_station.hpp"
+#include "sim/seam/cpu.hpp"
+#include <deque>
+#include <memory>
+#include <string>
+
+namespace storlab {
+
+struct ProcessorOptions {
+    uint32_t sockets = 1, cores_per_socket = 1, threads_per_core = 1;
+    double smt_yield = 1; // of two threads on one core, together
+};
+
+class Thread;
+class WorkerPool;
+
+class Processor {
+public:
+    Processor(Calendar& calendar, const ProcessorOptions& options, const PriceList& prices);
+    ~Processor();
+    // A new thread; threads are spread over the sockets in turn, as the scheduler does.
+    Thread& start_thread();
+    // All threads are known: decides whether cores are shared. To be called before the first job.
+    void seal();
+
+    uint32_t logical_cpus() const {
+        return options_.sockets * options_.cores_per_socket * options_.threads_per_core;
+    }
+    uint32_t cores() const { return options_.sockets * options_.cores_per_socket; }
+    Duration busy() const; // thread time on a logical CPU, spinning included
+    const Ledger& ledger() const { return ledger_; }
+
+private:
+    friend class Thread;
+    friend class WorkerPool;
+    Calendar& calendar_;
+    ProcessorOptions options_;
+    PriceList prices_;
+    Ledger ledger_{};
+    std::deque<Thread> threads_;
+    std::unique_ptr<SharedStation> shared_; // null: a core for every thread
+};
+
+class Thread final : public Cpu, Event {
+public:
+    Thread(Processor& processor, uint32_t socket);
+    void run(Job& job) override;
+    Duration busy() const;
+    uint32_t socket() const { return socket_; }
+
+private:
+    friend class WorkerPool;
+    Processor& p_;
+    uint32_t socket_;
+    EventQueue queue_;
+    Job* job_ = nullptr;
+    bool locking_ = false;
+    Instant started_;
+    Duration busy_;
+    WorkerPool* pool_ = nullptr;
+
+    void start(Job& job, Duration wake_up = {});
+    void step();
+    void take_next();
+};
+
+// Workers that take jobs from one queue, deferred jobs last; an idle one needs its wake-up time.
+class WorkerPool final : public Cpu {
+public:
+    WorkerPool(Processor& processor, uint32_t workers, Duration wake_up);
+    void run(Job& job) override;
+    uint32_t workers() const { return workers_; }
+    Duration busy() const;
+
+private:
+    friend class Thread;
+    Duration wake_up_;
+    uint32_t workers_;
+    std::vector<Thread*> idle_, all_;
+    EventQueue queue_, deferred_;
+};
+
+} // namespace storlab

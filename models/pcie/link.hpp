@@ -1,0 +1,46 @@
+// A PCI Express link: lanes, generation and the bytes that are not data. Both directions are FIFO
+// stations of their own.
+//
+// Line coding 128b/130b (PCI Express Base Specification 3.0 and 4.0, section 4.2.2). A memory write
+// carries up to max_payload of data in 24 bytes of framing, sequence, header and CRC (64-bit address);
+// a read of host memory comes back in completions of read_completion bytes with 20 bytes around each.
+// A share of the link goes to acknowledgements and credits (DLLPs).
+#pragma once
+#include "sim/base/quantity.hpp"
+#include "sim/kernel/station.hpp"
+
+namespace storlab {
+
+struct PcieOptions {
+    int generation = 4, lanes = 4;
+    Bytes max_payload{128}, read_completion{64};
+    double dllp_share = 0;
+    Duration hop = Duration::ns(150); // root port and wire, one way
+};
+
+class PcieLink {
+public:
+    explicit PcieLink(const PcieOptions& options);
+    static Rate raw(int generation, int lanes); // one way, after line coding
+    Rate write_rate() const { return write_rate_; } // device writes host memory
+    Rate read_rate() const { return read_rate_; }   // device reads host memory
+    Duration hop() const { return options_.hop; }
+    const PcieOptions& options() const { return options_; }
+
+    // Date at which the device has written (read) this much of host memory, hop included.
+    Instant to_host(Instant now, Bytes data) {
+        return up.serve(now, command_time_ + data / write_rate_) + options_.hop;
+    }
+    Instant from_host(Instant now, Bytes data) {
+        return down.serve(now, command_time_ + data / read_rate_) + options_.hop;
+    }
+
+    FifoStation up, down;
+
+private:
+    PcieOptions options_;
+    Rate write_rate_, read_rate_;
+    Duration command_time_; // a 64-byte command fetched, or a 16-byte completion and an interrupt written
+};
+
+} // namespace storlab
