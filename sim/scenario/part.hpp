@@ -16,9 +16,14 @@ namespace storlab {
 
 struct PartValue {
     Node value;
+    SourcePlace place; // of its name
     std::string from; // assumed, datasheet, measured, derived, fitted; scenario if overridden there
     std::string source, range, note, residual;
     std::vector<std::string> rows; // published rows it was fitted to
+};
+
+struct PartFact { // known, shown, read by no model
+    std::string fact, value, source;
 };
 
 // A handle: copies share the overrides and the record of what was read. A part that was not found
@@ -30,7 +35,8 @@ public:
     const std::string& name() const;
     const std::string& kind() const;
     const std::string& title() const;
-    const std::map<std::string, PartValue>& values() const;
+    const std::map<std::string, PartValue, std::less<>>& values() const;
+    const std::vector<PartFact>& facts() const;
     bool was_read(std::string_view value) const;
 
     // Each complains if the part has no such value, if it reads wrongly or if it leaves its range.
@@ -60,7 +66,8 @@ public:
 private:
     friend class Catalogue;
     struct State;
-    template <class Get> auto get(std::string_view value, Get get) const;
+    const PartValue* find(std::string_view value) const; // or complains, or is absent
+    template <class T, class Parse> T read(std::string_view value, Parse parse) const;
     std::shared_ptr<State> state_;
 };
 
@@ -72,7 +79,8 @@ public:
     Part find(std::string_view name, const SourcePlace& place) const;
 
 private:
-    bool load(const std::string& name, std::vector<std::string>& chain, Part& part) const;
+    bool load(const std::string& name, const SourcePlace& wanted_at,
+              std::vector<std::string>& chain, Part& part) const;
     std::string folder_;
     ComplaintsPtr complaints_;
 };

@@ -1,0 +1,104 @@
+#include "sim/scenario/timeline_text.hpp"
+#include <algorithm>
+#include <array>
+
+namespace storlab {
+namespace {
+
+constexpr std::array<std::string_view, 6> verb_names = {"fail", "pull",  "insert",
+                                                        "set",  "scrub", "kill"};
+constexpr std::string_view example = "write e.g. 'at 60 s: pull array/a'";
+
+std::string_view trimmed(std::string_view text) {
+    const size_t from = text.find_first_not_of(' ');
+    if (from == std::string_view::npos) return {};
+    return text.substr(from, text.find_last_not_of(' ') - from + 1);
+}
+// The text before the first blank; what follows stays in `text`.
+std::string_view take_word(std::string_view& text) {
+    text = trimmed(text);
+    const size_t blank = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, blank);
+    text = trimmed(text.substr(blank));
+    return word;
+}
+
+Duration parse_when(std::string_view text, const SourcePlace& place) {
+    if (take_word(text) != "at" || text.empty())
+        throw InputError(place,
+                         "a line of the timeline begins with its time; " + std::string(example));
+    return parse_duration(text, place);
+}
+Verb parse_verb(std::string_view word, const SourcePlace& place) {
+    const auto found = std::find(verb_names.begin(), verb_names.end(), word);
+    if (found != verb_names.end()) return static_cast<Verb>(found - verb_names.begin());
+    const std::vector<std::string> known(verb_names.begin(), verb_names.end());
+    std::string list;
+    for (const std::string& v : known) list += (list.empty() ? "" : ", ") + v;
+    throw InputError(place, in_quotes(word) + " is nothing the timeline can do; it can " + list +
+                                did_you_mean(word, known));
+}
+
+struct Written {
+    std::string_view when, what;
+    SourcePlace when_place, what_place;
+};
+TimelineEvent parse(const Written& line) {
+    const Duration at = parse_when(line.when, line.when_place);
+    std::string_view rest = line.what;
+    const std::string_view word = take_word(rest);
+    if (word.empty())
+        throw InputError(line.when_place, "nothing happens at this time; " + std::string(example));
+    const Verb verb = parse_verb(word, line.what_place);
+    const std::string_view path = take_word(rest);
+    if (path.empty())
+        throw InputError(line.what_place, in_quotes(word) + " of what? " + std::string(example));
+    TimelineEvent event{at, verb, PathPattern(path, line.what_place), std::string(rest),
+                        line.when_place};
+    if (verb == Verb::set && rest.empty())
+        throw InputError(line.what_place, in_quotes(line.what) +
+                                              " gives no value; write e.g. "
+                                              "'set array/volumes/dev/qos/max 5000 iops'");
+    if (verb != Verb::set && verb != Verb::fail && !rest.empty())
+        throw InputError(line.what_place, in_quotes(word) + " takes a path and nothing more, not " +
+                                              in_quotes(rest));
+    return event;
+}
+
+} // namespace
+
+std::string to_string(Verb verb) { return std::string(verb_names[static_cast<size_t>(verb)]); }
+
+TimelineEvent parse_timeline_line(std::string_view line, const SourcePlace& place) {
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos)
+        throw InputError(place,
+                         in_quotes(line) + " is no line of a timeline; " + std::string(example));
+    return parse({trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)), place, place});
+}
+
+std::vector<TimelineEvent> read_timeline(const Node& list) {
+    std::vector<TimelineEvent> events;
+    for (const Node& item : list.items()) {
+        try {
+            if (!item.is_map()) {
+                if (item.is_scalar())
+                    events.push_back(parse_timeline_line(item.as_text(), item.place()));
+                else
+                    item.complain(item.name() + " is no line of a timeline; " +
+                                  std::string(example));
+                continue;
+            }
+            for (const Node::Entry& e : item.entries()) {
+                const std::string what = e.value.as_text();
+                if (e.value.is_scalar())
+                    events.push_back(parse({e.key, what, e.key_place, e.value.place()}));
+            }
+        } catch (const InputError& error) { list.complaints()->add(error); }
+    }
+    std::stable_sort(events.begin(), events.end(),
+                     [](const TimelineEvent& a, const TimelineEvent& b) { return a.at < b.at; });
+    return events;
+}
+
+} // namespace storlab
