@@ -20,9 +20,8 @@ double student_t_cdf(double t, double degrees);
 double student_t_quantile(double p, double degrees);
 
 struct WarmUp {
-    size_t drop = 0; // observations to leave out at the start
-    bool settled =
-        true; // false: the best cut lies in the second half, so the end of it was not seen
+    size_t drop = 0;     // observations to leave out at the start
+    bool settled = true; // false: the best cut lies in the second half, its end was not seen
 };
 WarmUp mser5(std::span<const double> observations);
 

@@ -55,12 +55,10 @@ struct FlowResult {
 
 struct LoadResult {
     std::string name;
-    std::string
-        what; // block sizes and mix in words: "randread 4 KiB"; an IOPS figure is nothing without
+    std::string what; // block size and mix, "randread 4 KiB": an IOPS figure is nothing without
     Loop loop = Loop::closed;
-    double effective_depth =
-        0;             // mean number of I/Os in flight; by Little's law IOPS x mean latency
-    Duration measured; // the time over which the counts below were taken, warm-up excluded
+    double effective_depth = 0; // mean number of I/Os in flight: IOPS x mean latency (Little)
+    Duration measured;          // the time over which the counts below were taken, warm-up excluded
     std::optional<double> iops_ci95; // half width relative to iops; empty when it cannot be given
     FlowResult read;
     FlowResult write; // and everything that is not a read
@@ -92,8 +90,7 @@ struct SpanResult {
 std::vector<SpanResult> span_results(const SpanTable& table);
 
 struct BottleneckResult {
-    std::string
-        name; // empty when nothing binds (an open load below capacity, a latency-bound load)
+    std::string name; // empty when nothing binds: an open load below capacity, too few in flight
     double utilisation = 0;
     std::string why; // "SCSI target threads"
     struct Next {
