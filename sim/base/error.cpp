@@ -18,7 +18,10 @@ std::string to_string(const Complaint& complaint) {
 }
 
 InputError::InputError(std::vector<Complaint> complaints) : complaints_(std::move(complaints)) {
-    for (const Complaint& c : complaints_) text_ += (text_.empty() ? "" : "\n") + to_string(c);
+    for (const Complaint& c : complaints_) {
+        if (!text_.empty()) text_ += '\n';
+        text_ += to_string(c);
+    }
 }
 InputError::InputError(SourcePlace where, std::string what)
     : InputError(std::vector<Complaint>{{std::move(where), std::move(what)}}) {}

@@ -289,8 +289,9 @@ int64_t parse_count(std::string_view text, const SourcePlace& place) {
 
 std::string format_size(Bytes size) {
     const int64_t n = size.count();
-    if (n < 0) return "-" + format_size(Bytes(n == INT64_MIN ? INT64_MAX : -n));
+    if (n < 0) return std::string("-").append(format_size(Bytes(n == INT64_MIN ? INT64_MAX : -n)));
     std::string best = std::to_string(n) + "B";
+    uint64_t best_factor = 1; // of equally short spellings the larger unit
     for (const Unit& u : sizes) {
         if (u.name == "KB") continue; // the other spelling of kB
         // Exact with up to three decimals?
@@ -304,7 +305,9 @@ std::string format_size(Bytes size) {
             text += "." + decimals;
         }
         text += u.name;
-        if (t >= 1000 && text.size() < best.size()) best = text;
+        const bool shorter =
+            text.size() < best.size() || (text.size() == best.size() && u.factor > best_factor);
+        if (t >= 1000 && shorter) best = text, best_factor = u.factor;
     }
     constexpr size_t easily_read = 9; // "1023.5GiB"
     if (best.size() <= easily_read) return best;
@@ -322,7 +325,7 @@ std::string format_duration(Duration d) {
         {{1, " ps"}, {1e3, " ns"}, {1e6, " us"}, {1e9, " ms"}, {1e12, " s"}}};
     const double ps = static_cast<double>(d.count_ps());
     if (ps == 0) return "0 us";
-    return (ps < 0 ? "-" : "") + scaled(std::abs(ps), steps);
+    return std::string(ps < 0 ? "-" : "").append(scaled(std::abs(ps), steps));
 }
 std::string format_rate(Rate rate) {
     constexpr std::array<Step, 5> steps = {
@@ -332,7 +335,7 @@ std::string format_rate(Rate rate) {
 std::string format_count(double n) {
     constexpr std::array<Step, 5> steps = {
         {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}}};
-    return (n < 0 ? "-" : "") + scaled(std::abs(n), steps);
+    return std::string(n < 0 ? "-" : "").append(scaled(std::abs(n), steps));
 }
 
 } // namespace storlab

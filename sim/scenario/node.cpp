@@ -34,6 +34,11 @@ void append_escaped(std::string& out, std::string_view text) {
 
 } // namespace
 
+std::string Between::in_words() const {
+    if (max == Between{}.max) return "at least " + std::to_string(min);
+    return std::to_string(min) + " to " + std::to_string(max);
+}
+
 Node::Kind Node::kind() const { return data_ ? data_->kind : Kind::absent; }
 const SourcePlace& Node::place() const {
     static const SourcePlace nowhere;
@@ -101,11 +106,9 @@ double Node::as_factor(double fallback) const { return read("a number", fallback
 int64_t Node::as_count(Between limits, int64_t fallback) const {
     return read("a whole number", fallback, [&](const std::string& text, const SourcePlace& at) {
         const int64_t n = parse_count(text, at);
-        if (n >= limits.min && n <= limits.max) return n;
-        const bool open = limits.max == Between{}.max;
-        throw InputError(at, name() + " is " + std::to_string(n) + "; expected " +
-                                 (open ? "at least " : "") + std::to_string(limits.min) +
-                                 (open ? "" : " to " + std::to_string(limits.max)));
+        if (limits.contains(n)) return n;
+        throw InputError(at,
+                         name() + " is " + std::to_string(n) + "; expected " + limits.in_words());
     });
 }
 bool Node::as_bool(bool fallback) const {

@@ -26,6 +26,8 @@ inline ComplaintsPtr new_complaints() { return std::make_shared<Complaints>(); }
 struct Between { // both ends belong to it
     int64_t min = 0;
     int64_t max = std::numeric_limits<int64_t>::max();
+    bool contains(int64_t n) const { return n >= min && n <= max; }
+    std::string in_words() const; // "1 to 64", "at least 1"
 };
 
 class Fields;

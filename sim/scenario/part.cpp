@@ -6,7 +6,7 @@
 namespace storlab {
 
 struct Part::State {
-    std::string name, kind, title;
+    std::string name, file, kind, title;
     std::map<std::string, PartValue, std::less<>> values;
     std::vector<PartFact> facts;
     std::set<std::string, std::less<>> read;
@@ -93,7 +93,7 @@ const PartValue* Part::find(std::string_view value) const {
     const auto found = state_->values.find(value);
     if (found != state_->values.end()) return &found->second;
     if (!again)
-        state_->complaints->add({state_->name + ".yaml", 0, 0},
+        state_->complaints->add({state_->file, 0, 0},
                                 "a part of kind " + state_->kind + " needs the value " +
                                     in_quotes(value) + did_you_mean(value, state_->value_names()));
     return nullptr;
@@ -135,9 +135,13 @@ Duration Part::cost(std::string_view value, Hertz clock) const {
 double Part::fraction(std::string_view value) const { return read<double>(value, parse_fraction); }
 double Part::factor(std::string_view value) const { return read<double>(value, parse_factor); }
 int64_t Part::count(std::string_view value, Between limits) const {
-    const int64_t n = read<int64_t>(value, parse_count);
-    const PartValue* v = find(value);
-    return v ? v->value.as_count(limits, std::clamp(n, limits.min, limits.max)) : limits.min;
+    const auto parse = [&](std::string_view text, const SourcePlace& place) {
+        const int64_t n = parse_count(text, place);
+        if (limits.contains(n)) return n;
+        throw InputError(place, std::string(value) + " is " + std::to_string(n) + "; expected " +
+                                    limits.in_words());
+    };
+    return std::max(limits.min, read<int64_t>(value, parse));
 }
 bool Part::flag(std::string_view value) const { return node(value).as_bool(); }
 std::string Part::text(std::string_view value) const { return node(value).as_text(); }
@@ -231,6 +235,7 @@ bool Catalogue::load(const std::string& name, const SourcePlace& wanted_at,
     const Node like = fields.optional("like");
     if (like && !load(like.as_text(), like.place(), chain, part)) return false;
     state.name = name;
+    state.file = root.place().file;
     state.title = fields.required("title").as_text();
     const Node kind = like ? fields.optional("kind") : fields.required("kind");
     if (kind && like && kind.as_text() != state.kind)
