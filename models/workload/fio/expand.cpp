@@ -1,4 +1,5 @@
 #include "models/workload/fio/expand.hpp"
+#include "models/workload/fio/units.hpp"
 #include <array>
 #include <charconv>
 
@@ -17,7 +18,7 @@ public:
 private:
     static constexpr int deepest = 32; // parentheses in each other: bounds the recursion
     [[noreturn]] void fail(const std::string& why) const {
-        throw InputError(where_, "'" + std::string(text_.substr(0, 40)) + "' " + why);
+        throw InputError(where_, quoted(text_) + " " + why);
     }
     char peek() {
         while (at_ < text_.size() && text_[at_] == ' ') at_++;

@@ -74,7 +74,7 @@ private:
         const std::string name(line.substr(at));
         place.column += static_cast<int>(at);
         if (depth == max_include_depth)
-            throw InputError(place, "includes '" + name + "' at depth " +
+            throw InputError(place, "includes " + quoted(name) + " at depth " +
                                         std::to_string(depth + 1) + "; expected at most " +
                                         std::to_string(max_include_depth) +
                                         " (does a file include itself?)");
@@ -82,7 +82,7 @@ private:
             throw InputError(place, "is one include too many; expected at most " +
                                         std::to_string(max_includes));
         const auto text = around_.read_file ? around_.read_file(name) : std::nullopt;
-        if (!text) throw InputError(place, "includes '" + name + "', which cannot be read");
+        if (!text) throw InputError(place, "includes " + quoted(name) + ", which cannot be read");
         read(*text, name, depth + 1);
     }
     void add_setting(std::string_view line, const SourcePlace& place) {
@@ -103,7 +103,7 @@ private:
             if (expanded.text.empty())
                 throw InputError(
                     setting.value_place,
-                    "'" + setting.key.substr(0, 40) + "' has no value" +
+                    quoted(setting.key) + " has no value" +
                         (expanded.unset.empty()
                              ? ""
                              : ": ${" + expanded.unset.substr(0, 40) + "} is not set"));

@@ -12,24 +12,26 @@ template <class T> struct Choice {
 // Words that fio knows but whose meaning is not modelled get a complaint of their own.
 using Unmodelled = std::vector<std::string_view>;
 
+[[noreturn]] void refuse(const Text& word, const std::vector<std::string>& names,
+                         const Unmodelled& known) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    std::string what = quoted(word.text);
+    if (std::find(known.begin(), known.end(), word.text) != known.end())
+        what += " is known to fio, but storlab does not model it: it would change the workload; "
+                "expected one of: " +
+                list;
+    else what += " is not one of: " + list + did_you_mean(word.text, names);
+    throw InputError(word.where, what);
+}
 template <class T>
 T choose(const Text& word, std::initializer_list<Choice<T>> choices, const Unmodelled& known = {}) {
-    std::string list;
     std::vector<std::string> names;
     for (const Choice<T>& c : choices) {
         if (c.name == word.text) return c.value;
-        list += (list.empty() ? "" : ", ") + std::string(c.name);
         names.emplace_back(c.name);
     }
-    const std::string shown = "'" + std::string(word.text.substr(0, 40)) + "'";
-    if (std::find(known.begin(), known.end(), word.text) != known.end())
-        throw InputError(word.where,
-                         shown +
-                             " is known to fio but storlab does not model it; it would change the "
-                             "workload; expected one of: " +
-                             list);
-    throw InputError(word.where,
-                     shown + " is not one of: " + list + did_you_mean(word.text, names));
+    refuse(word, names, known);
 }
 
 } // namespace

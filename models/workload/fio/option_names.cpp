@@ -375,9 +375,7 @@ KeyKind kind_of(const std::string& key) {
 }
 std::string unknown_key(const std::string& key) {
     static const std::vector<std::string> known = known_keys();
-    constexpr size_t longest = 40;
-    const std::string shown = key.size() > longest ? key.substr(0, longest) + "..." : key;
-    return "'" + shown + "' is no fio option storlab knows" + did_you_mean(key, known);
+    return quoted(key) + " is no fio option storlab knows" + did_you_mean(key, known);
 }
 bool is_neutral(const std::string& key, const std::optional<std::string>& value) {
     const auto found = unmodelled.find(canonical(key));

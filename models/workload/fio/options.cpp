@@ -23,8 +23,7 @@ struct Reading {
     bool flag() const { // alone, 1 or 0
         if (bare || value.text == "1") return true;
         if (value.text == "0") return false;
-        throw InputError(value.where, "'" + std::string(value.text.substr(0, 40)) +
-                                          "' is no switch; expected 0 or 1");
+        throw InputError(value.where, quoted(value.text) + " is no switch; expected 0 or 1");
     }
     Duration time(Duration unit) const { return parse_time(needed().text, value.where, unit); }
     int percent() const { return parse_percent(needed().text, value.where); }

@@ -33,7 +33,6 @@ private:
     int high_bits_ = 1; // than two tries until the walk is back inside
     std::array<uint64_t, rounds> keys_{};
 };
-};
 
 // Ranks 0 to n-1 with probability proportional to 1 / (rank + 1)^theta; theta > 0, 1 included.
 class Zipf {

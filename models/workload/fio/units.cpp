@@ -4,13 +4,16 @@
 #include <cmath>
 
 namespace storlab::fio {
-namespace {
 
 std::string quoted(std::string_view text) {
     constexpr size_t longest = 40; // a message is for reading
-    if (text.size() <= longest) return "'" + std::string(text) + "'";
-    return "'" + std::string(text.substr(0, longest)) + "...'";
+    std::string out = "'";
+    out += text.substr(0, longest);
+    return out += text.size() > longest ? "...'" : "'";
 }
+
+namespace {
+
 std::string lower(std::string_view text) {
     std::string out(text);
     for (char& c : out)

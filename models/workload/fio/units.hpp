@@ -14,6 +14,9 @@ namespace storlab::fio {
 
 enum class KbBase { k1000, k1024 };
 
+// What was written, as a message shows it: in quotes, cut short.
+std::string quoted(std::string_view text);
+
 struct Number {
     int64_t value = 0;
     std::string note; // not empty: the manual and the program read this text differently

@@ -5,10 +5,6 @@
 namespace storlab::fio {
 namespace {
 
-std::string quoted(std::string_view text) {
-    constexpr size_t longest = 40; // a message is for reading
-    return "'" + std::string(text.substr(0, longest)) + (text.size() > longest ? "...'" : "'");
-}
 // "name/50": the part behind the slash. Blank and 0 both mean a share of what is left.
 struct SharePiece {
     Text front;

@@ -1,0 +1,149 @@
+#include "models/raid/gather.hpp"
+#include <algorithm>
+
+namespace storlab {
+
+namespace {
+uint64_t smallest(const std::vector<BlockDevice*>& members) {
+    STORLAB_ENSURE(!members.empty());
+    uint64_t blocks = ~uint64_t{0};
+    for (const BlockDevice* m : members) blocks = std::min(blocks, m->geometry().blocks);
+    return blocks;
+}
+} // namespace
+
+Raid::Raid(Clock& clock, Cpu& engine, std::vector<BlockDevice*> members, const RaidOptions& o)
+    : clock_(clock), engine_(engine), o_(o),
+      layout_(o.level, static_cast<uint32_t>(members.size()), o.chunk_blocks, smallest(members)),
+      member_geometry_(members[0]->geometry()),
+      cache_(layout_.parities() ? o.stripes : 1, layout_.members(), member_geometry_.payload),
+      mirrors_(clock) {
+    STORLAB_ENSURE(members.size() >= Layout::least_members(o.level) && members.size() < 64);
+    for (BlockDevice* m : members) members_.push_back({m});
+    if (layout_.parities()) code_.emplace(layout_.data_columns(), layout_.parities());
+}
+
+Geometry Raid::geometry() const {
+    return {layout_.blocks(), member_geometry_.block, member_geometry_.payload};
+}
+
+uint64_t Raid::missing_columns(uint64_t line) const {
+    if (missing_ == 0) return 0;
+    uint64_t missing = 0;
+    for (uint32_t c = 0; c < columns(); c++)
+        if (!readable(layout_.column_member(row_of(line), c), line)) missing |= uint64_t{1} << c;
+    return missing;
+}
+
+void Raid::fail(uint32_t member) {
+    State& s = members_[member].state;
+    if (s == State::failed) return;
+    if (s == State::in_sync) missing_++;
+    s = State::failed;
+}
+
+Handle Raid::run(Request& r, Task<IoStatus> task) {
+    return std::move(task).detach(
+        &r, [](void* c, IoStatus s) { return static_cast<Request*>(c)->finish(s); });
+}
+
+Handle Raid::submit(Request& r) {
+    r.device = this;
+    user_ios_++;
+    if (r.op == Op::flush) return run(r, flush_members(r));
+    const Place p = layout_.place(r.lba);
+    return r.op == Op::read ? read(r, p) : write(r, p);
+}
+
+// What the caller has done is paid in its own context, then `next` goes on.
+void Raid::pay_then(Request& r, void (*next)(Event&)) {
+    r.fire = next;
+    if (r.cpu) r.cpu->run(r);
+    else next(r);
+}
+
+Handle Raid::read(Request& r, const Place& p) {
+    if (r.blocks > p.left) return run(r, read_large(r));
+    if (!readable_copy(r.lba)) {
+        if (!parity()) return r.finish(IoStatus::failed);
+        return run(r, read_again(r));
+    }
+    if (o_.through_engine) {
+        if (r.cpu) r.cpu->owe(r.work, Operation::card_submit);
+        pay_then(r, reached_engine);
+        return nothing();
+    }
+    if (r.cpu) {
+        r.cpu->owe(r.work, Operation::raid_read_chunk);
+        if (o_.lock) r.cpu->owe_locked(r.work, o_.lock, Operation::raid_lock_chunk);
+    }
+    return forward(r);
+}
+
+void Raid::reached_engine(Event& e) {
+    auto& r = static_cast<Request&>(e);
+    auto& a = static_cast<Raid&>(*r.device);
+    r.enter(Layer::card, a.clock_.now());
+    a.engine_.owe(r.work, Operation::raid_pass);
+    r.fire = passed_engine;
+    a.engine_.run(r);
+}
+void Raid::passed_engine(Event& e) {
+    auto& r = static_cast<Request&>(e);
+    r.cpu = nullptr; // the card talks to the drives
+    static_cast<Raid&>(*r.device).forward(r).resume();
+}
+
+std::optional<Place> Raid::readable_copy(Lba lba, uint64_t not_members) {
+    const uint32_t copies = layout_.copies();
+    for (uint32_t i = 0; i < copies; i++) {
+        const Place p = layout_.place_copy(lba, copies > 1 ? (next_copy_ + i) % copies : 0);
+        if ((not_members >> p.member & 1) || !readable(p.member, p.at.block)) continue;
+        if (copies > 1) next_copy_++;
+        return p;
+    }
+    return std::nullopt;
+}
+
+// A read that needs nothing but its member is only sent elsewhere: no frame, no event.
+Handle Raid::forward(Request& r) {
+    const std::optional<Place> p = readable_copy(r.lba);
+    if (!p) return run(r, read_again(r)); // lost since
+    STORLAB_ENSURE(!r.saved.done);
+    r.saved = {r.done, this, r.lba};
+    r.done = forwarded;
+    r.lba = p->at;
+    return members_[p->member].device->submit(r);
+}
+Handle Raid::forwarded(Request& r) {
+    auto& a = static_cast<Raid&>(*r.saved.device);
+    r.done = r.saved.done;
+    r.lba = r.saved.lba;
+    r.device = &a;
+    r.saved = {nullptr, nullptr, {}};
+    if (r.status == IoStatus::ok) return r.done(r);
+    return a.run(r, a.read_again(r));
+}
+
+Handle Raid::write(Request& r, const Place& p) {
+    if (layout_.copies() > 1) return run(r, write_copies(r));
+    if (!parity()) { // RAID 0
+        if (r.blocks > p.left) return run(r, write_large(r));
+        if (!writable(p.member)) return r.finish(IoStatus::failed);
+        r.lba = p.at;
+        return members_[p.member].device->submit(r);
+    }
+    if (r.blocks > 1) return run(r, write_large(r));
+    if (r.cpu) {
+        if (o_.through_engine) r.cpu->owe(r.work, Operation::card_submit);
+        else {
+            r.cpu->owe(r.work, Operation::raid_write);
+            r.cpu->owe(r.work, Operation::raid_write_page);
+            if (o_.lock) r.cpu->owe_locked(r.work, o_.lock, Operation::raid_lock_chunk);
+        }
+    }
+    pay_then(r, accept);
+    return nothing();
+}
+
+} // namespace storlab
