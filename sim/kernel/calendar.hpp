@@ -48,9 +48,17 @@ public:
             }
         }
     }
-    void run_until(Instant bound) { // fires everything up to and including bound
-        while (Event* e = pop(bound)) e->fire(*e);
+    // Fires everything up to and including bound; returns early, after the event that asked for it,
+    // when interrupted. True if it ran to the bound.
+    bool run_until(Instant bound) {
+        interrupted_ = false;
+        while (Event* e = pop(bound)) {
+            e->fire(*e);
+            if (interrupted_) return false;
+        }
+        return true;
     }
+    void interrupt() { interrupted_ = true; }
     // Moves the clock forward with no event, for whoever owns the date above the calendar.
     void advance_to(Instant t) {
         if (t > now_) now_ = t;
@@ -71,6 +79,7 @@ private:
     int64_t base_ = 0; // position of the wheel, never after now_
     Instant now_;
     uint64_t fired_ = 0;
+    bool interrupted_ = false;
     uint8_t sum_[levels] = {}; // which words of bits_ are not zero
     uint64_t bits_[levels][slots / 64] = {};
     List slot_[levels][slots] = {};
