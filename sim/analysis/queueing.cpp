@@ -15,7 +15,8 @@ std::optional<Load> stable_load(const OpenQueue& queue) {
     STORLAB_ENSURE(queue.servers >= 1 && queue.service > Duration());
     const double offered = queue.arrivals.per_second() * queue.service.in_seconds();
     const double utilisation = offered / queue.servers;
-    if (!(utilisation < 1) || offered < 0) return std::nullopt;
+    // Full load is no less full for having been rounded down in the last bit.
+    if (!(utilisation < 1 - 1e-12) || offered < 0) return std::nullopt;
     return Load{offered, utilisation};
 }
 

@@ -40,10 +40,10 @@ std::optional<QueueAnswer> mg1_ps(const OpenQueue& queue);
 std::optional<Duration> mm1_percentile(const OpenQueue& queue, double p);
 
 struct ClosedStation {
-    std::string name;
     Duration service;  // mean per visit, exponential; for a delay station, of any distribution
     double visits = 1; // per request of the network
     int servers = 1;   // 0: a delay station (think time, wire), no queue
+    std::string name = {};
 };
 struct ClosedAnswer {
     double throughput = 0; // requests of the network per second

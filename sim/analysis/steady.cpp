@@ -148,11 +148,10 @@ Drift linear_drift(std::span<const double> observations) {
         left += off * off;
     }
     const double error = std::sqrt(left / (k - 2) / spread);
-    const double bound = student_t_quantile(0.975, k - 2) * error;
-    Drift drift;
-    drift.excursion = mean == 0 ? 0 : slope * k / std::abs(mean);
-    drift.significant = std::abs(slope) > bound;
-    return drift;
+    if (mean == 0) return {};
+    const double per_slope = k / std::abs(mean);
+    return {.excursion = slope * per_slope,
+            .bound = student_t_quantile(0.975, k - 2) * error * per_slope};
 }
 
 SniaVerdict snia_steady_state(std::span<const double> rounds) {
@@ -177,9 +176,11 @@ SteadyMonitor::SteadyMonitor(Options options)
     : options_(options), next_look_(std::max(options.min_windows, fewest)) {}
 
 void SteadyMonitor::add(double throughput_in_window, double mean_latency_in_window) {
+    const bool any = throughput_in_window > 0;
+    const double before = latency_.empty() ? 0 : latency_.back();
     throughput_.push_back(throughput_in_window);
-    latency_sum_.push_back(throughput_in_window > 0 ? throughput_in_window * mean_latency_in_window
-                                                    : 0);
+    latency_.push_back(any ? mean_latency_in_window : before);
+    latency_sum_.push_back(any ? throughput_in_window * mean_latency_in_window : 0);
     last_.windows = throughput_.size();
     if (throughput_.size() < next_look_) return;
     last_ = judge();
@@ -187,34 +188,47 @@ void SteadyMonitor::add(double throughput_in_window, double mean_latency_in_wind
 }
 
 SteadyMonitor::Verdict SteadyMonitor::judge() const {
+    const size_t windows = throughput_.size(), enough = std::max(options_.min_windows, fewest);
+    const WarmUp cuts[] = {mser5(throughput_), mser5(latency_)};
+    size_t cut = std::max(cuts[0].drop, cuts[1].drop);
+    if (!cuts[0].settled || !cuts[1].settled || windows - cut < enough)
+        return {.state = State::warming_up,
+                .windows = windows,
+                .warm_up = cut,
+                .throughput = {},
+                .latency = {}};
+    // MSER weighs bias against noise and may leave the tail of a slow warm-up in, which then looks
+    // like drift or correlation: cut more before giving up, but never more than half.
+    const Verdict first = judge_from(cut);
+    Verdict verdict = first;
+    while (!verdict.confident() && verdict.state != State::wide) {
+        cut = std::max(cut + cut / 2, cut + windows / 16);
+        if (cut > windows / 2 || windows - cut < enough) return first;
+        verdict = judge_from(cut);
+    }
+    return verdict;
+}
+
+SteadyMonitor::Verdict SteadyMonitor::judge_from(size_t cut) const {
     Verdict verdict;
     verdict.windows = throughput_.size();
-    std::vector<double> latency(throughput_.size());
-    double last =
-        0; // a window without I/Os repeats its neighbour: warm-up is judged on shape alone
-    for (size_t i = 0; i < latency.size(); ++i)
-        latency[i] = last = throughput_[i] > 0 ? latency_sum_[i] / throughput_[i] : last;
-    const WarmUp cuts[] = {mser5(throughput_), mser5(latency)};
-    verdict.warm_up = std::max(cuts[0].drop, cuts[1].drop);
-    if (!cuts[0].settled || !cuts[1].settled || throughput_.size() - verdict.warm_up < fewest) {
-        verdict.state = State::warming_up;
-        return verdict;
-    }
-    const auto throughput = std::span(throughput_).subspan(verdict.warm_up);
-    const auto sums = std::span(latency_sum_).subspan(verdict.warm_up);
+    verdict.warm_up = cut;
+    const auto throughput = std::span(throughput_).subspan(cut);
+    const auto sums = std::span(latency_sum_).subspan(cut);
     verdict.throughput = mean_interval(throughput, options_.confidence);
     verdict.latency = ratio_interval({.part = sums, .whole = throughput}, options_.confidence);
-    const Drift drifts[] = {linear_drift(throughput),
-                            linear_drift(std::span(latency).subspan(verdict.warm_up))};
-    const bool drifting = std::any_of(std::begin(drifts), std::end(drifts), [&](const Drift& d) {
-        return d.significant && std::abs(d.excursion) > options_.target;
-    });
+    const double target = options_.target;
+    bool drifting = false, hidden = false;
+    for (const Drift& drift :
+         {linear_drift(throughput), linear_drift(std::span(latency_).subspan(cut))}) {
+        drifting |= drift.significant() && std::abs(drift.excursion) > target;
+        hidden |= drift.at_most() > 3 * target;
+    }
     if (drifting) verdict.state = State::drifting;
     else if (!verdict.throughput || !verdict.latency) verdict.state = State::correlated;
-    else if (verdict.throughput->relative() > options_.target ||
-             verdict.latency->relative() > options_.target)
+    else if (verdict.throughput->relative() > target || verdict.latency->relative() > target)
         verdict.state = State::wide;
-    else verdict.state = State::confident;
+    else verdict.state = hidden ? State::wide : State::confident;
     return verdict;
 }
 

@@ -48,8 +48,11 @@ struct RatioSeries {
 std::optional<Interval> ratio_interval(RatioSeries series, double confidence = 0.95);
 
 struct Drift {
-    double excursion = 0;     // change of the fitted line from end to end, over |mean|, signed
-    bool significant = false; // beyond what the noise of batch means explains, at 95 %
+    double excursion = 0; // change of the fitted line from end to end, over |mean|, signed
+    double bound = 0;     // half width of its 95 % interval, from the noise of batch means
+    bool significant() const { return excursion > bound || -excursion > bound; }
+    // The largest change that the noise could still be hiding.
+    double at_most() const { return (excursion < 0 ? -excursion : excursion) + bound; }
 };
 Drift linear_drift(std::span<const double> observations);
 
@@ -60,13 +63,16 @@ struct SniaVerdict {
 };
 SniaVerdict snia_steady_state(std::span<const double> rounds); // SNIA: the last five rounds
 
-// Fed once a window by a run that stops by itself.
+// Fed once a window by a run that stops by itself: when throughput and latency are both known to
+// the target and what drift the noise could still hide is below twice the target, over the windows
+// kept.
 class SteadyMonitor {
 public:
     struct Options {
         double target = 0.01; // relative half width
         double confidence = 0.95;
-        size_t min_windows = 200; // longer than any bucket, cache or erased space lasts
+        size_t min_windows =
+            200; // after warm-up; longer than any bucket or cache takes to empty or fill
     };
     enum class State { too_short, warming_up, drifting, correlated, wide, confident };
     struct Verdict {
@@ -88,9 +94,11 @@ public:
 
 private:
     Verdict judge() const;
+    Verdict judge_from(size_t cut) const;
 
     Options options_;
     std::vector<double> throughput_;
+    std::vector<double> latency_;     // a window without I/Os repeats its neighbour's
     std::vector<double> latency_sum_; // throughput x mean latency
     size_t next_look_;
     Verdict last_;

@@ -27,6 +27,15 @@ std::string percent(double fraction) {
 }
 std::string whole_percent(double fraction) { return fmt::format("{:.0f} %", fraction * 100); }
 
+// Rebuilds take hours: "74900 s" is nothing a reader can picture.
+std::string long_duration(Duration time) {
+    const double seconds = time.in_seconds();
+    if (seconds >= 2 * 86400.0) return fmt::format("{:.1f} d", seconds / 86400);
+    if (seconds >= 2 * 3600.0) return fmt::format("{:.1f} h", seconds / 3600);
+    if (seconds >= 2 * 60.0) return fmt::format("{:.1f} min", seconds / 60);
+    return format_duration(time);
+}
+
 // 1 750 112: counts that people compare digit by digit.
 std::string grouped(uint64_t count) {
     std::string text = std::to_string(count);
@@ -285,8 +294,8 @@ std::string to_text(const RunResult& result, int width) {
     timeline(out, result.timeline);
     for (const FullSize& full : result.full_size)
         out.labelled("full",
-                     {fmt::format("{}: {} at full size = {}", full.what,
-                                  format_duration(full.value), full.arithmetic)},
+                     {fmt::format("{}: {} at full size = {}", full.what, long_duration(full.value),
+                                  full.arithmetic)},
                      "");
     checks(out, result);
     assumptions(out, result.assumptions);
