@@ -43,19 +43,23 @@ void Complaints::throw_if_any() const {
 }
 
 namespace {
+// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment), because a
+// swap is the commonest slip of all.
 size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), size_t{0});
+    std::vector<size_t> before, above(b.size() + 1), row(b.size() + 1);
+    std::iota(above.begin(), above.end(), size_t{0});
     for (size_t i = 1; i <= a.size(); i++) {
-        size_t diagonal = row[0];
         row[0] = i;
         for (size_t j = 1; j <= b.size(); j++) {
-            const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+            const size_t replaced = above[j - 1] + (a[i - 1] != b[j - 1]);
+            row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = std::min(row[j], before[j - 2] + 1);
         }
+        before = std::move(above);
+        above = row;
     }
-    return row.back();
+    return above.back();
 }
 } // namespace
 
@@ -77,7 +81,8 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 }
 
 void broken(const char* condition, const char* file, int line) {
-    std::fprintf(stderr, "storlab: internal error: %s does not hold (%s:%d)\n", condition, file, line);
+    std::fprintf(stderr, "storlab: internal error: %s does not hold (%s:%d)\n", condition, file,
+                 line);
     std::abort();
 }
 

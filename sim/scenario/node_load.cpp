@@ -48,7 +48,10 @@ private:
     void OnAnchor(const YAML::Mark&, const std::string&) override {}
 
     void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
-        value(fresh(mark, Node::Kind::null), anchor);
+        DataPtr data = fresh(mark, Node::Kind::null);
+        // The parser's mark is that of whatever follows; the key is where a reader looks.
+        if (!stack_.empty() && stack_.back().has_key) data->place = stack_.back().key_place;
+        value(data, anchor);
     }
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& text) override {
@@ -112,7 +115,8 @@ private:
               Node::Kind kind) {
         check_tag(mark, tag);
         DataPtr data = fresh(mark, kind);
-        if (expecting_key()) throw InputError(last_, "a key must be a single word or text");
+        if (expecting_key())
+            throw InputError(last_, "a list or map is no key; is a bracket left open?");
         if (stack_.size() >= most_depth) too_deep();
         stack_.push_back({.data = std::move(data), .anchor = anchor, .key = {}, .key_place = {}});
     }
@@ -259,7 +263,11 @@ void apply_override(Node& root, std::string_view path, std::string_view value) {
             item.value = self(item.value, at + 1, next, self);
             return copy;
         }
-        if (at + 1 < steps.size() || copy->kind != Node::Kind::map)
+        if (copy->kind == Node::Kind::sequence)
+            throw InputError(here, parent + " is a list of " + std::to_string(copy->items.size()) +
+                                       ", counted from 0; there is no " + in_quotes(step) +
+                                       " in it");
+        if (at + 1 < steps.size())
             throw InputError(here,
                              "no " + in_quotes(step) + " in " + parent + did_you_mean(step, known));
         copy->items.push_back({step, here, builder.root});

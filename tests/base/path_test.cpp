@@ -130,10 +130,10 @@ TEST_CASE("a pattern that selects nothing is a complaint with the nearest name")
     const Names names = {"red", "blue"};
     Complaints complaints;
     const Names selected =
-        select_names(parse_patterns("blu green", here), names, "switch", complaints);
+        select_names(parse_patterns("rde green", here), names, "switch", complaints);
     CHECK(selected.empty());
     REQUIRE(complaints.all().size() == 2);
-    CHECK(complaints.all()[0].what == "no switch 'blu'; did you mean 'blue'?");
+    CHECK(complaints.all()[0].what == "no switch 'rde'; did you mean 'red'?");
     CHECK(complaints.all()[1].what == "no switch 'green'; there is blue, red");
 }
 
