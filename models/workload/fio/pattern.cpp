@@ -11,7 +11,11 @@ Permutation::Permutation(uint64_t n, Random& random) : n_(n) {
     const int bits = std::max(2, static_cast<int>(std::bit_width(n - 1)));
     low_bits_ = bits / 2;
     high_bits_ = bits - low_bits_;
-    for (uint64_t& key : keys_) key = random.next();
+    // Four rounds pass for a random permutation (Luby and Rackoff, 1988) if the halves are wide;
+    // the few values of a narrow half need more.
+    rounds_ = bits < 24 ? most_rounds : 4;
+    for (int i = 0; i < rounds_; i++) keys_[i] = random.next();
+    shift_ = random.below(n);
 }
 uint64_t Permutation::operator()(uint64_t i) const {
     STORLAB_ENSURE(i < n_);
@@ -19,13 +23,13 @@ uint64_t Permutation::operator()(uint64_t i) const {
     const uint64_t high_mask = (uint64_t{1} << high_bits_) - 1;
     do { // outside [0, n): walk on along the cycle, which comes back in
         uint64_t low = i & low_mask, high = i >> low_bits_;
-        for (int round = 0; round < rounds; round += 2) {
+        for (int round = 0; round < rounds_; round += 2) {
             low ^= mix(high ^ keys_[round]) & low_mask;
             high ^= mix(low ^ keys_[round + 1]) & high_mask;
         }
         i = high << low_bits_ | low;
     } while (i >= n_);
-    return i;
+    return i < n_ - shift_ ? i + shift_ : i - (n_ - shift_);
 }
 
 namespace {

@@ -27,11 +27,13 @@ public:
     uint64_t operator()(uint64_t i) const; // i < n
 
 private:
-    static constexpr int rounds = 4; // Luby and Rackoff: four rounds pass for a random permutation
+    static constexpr int most_rounds = 12;
     uint64_t n_ = 1;
     int low_bits_ = 1;  // low_bits_ + high_bits_ bits cover n, at most twice: on average fewer
     int high_bits_ = 1; // than two tries until the walk is back inside
-    std::array<uint64_t, rounds> keys_{};
+    int rounds_ = 0;
+    uint64_t shift_ = 0; // makes each element exactly as likely at each position
+    std::array<uint64_t, most_rounds> keys_{};
 };
 
 // Ranks 0 to n-1 with probability proportional to 1 / (rank + 1)^theta; theta > 0, 1 included.
