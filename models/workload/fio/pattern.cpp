@@ -13,7 +13,7 @@ Permutation::Permutation(uint64_t n, Random& random) : n_(n) {
     high_bits_ = bits - low_bits_;
     // Four rounds pass for a random permutation (Luby and Rackoff, 1988) if the halves are wide;
     // the few values of a narrow half need more.
-    rounds_ = bits < 24 ? most_rounds : 4;
+    rounds_ = bits < 16 ? most_rounds : 4;
     for (int i = 0; i < rounds_; i++) keys_[i] = random.next();
     shift_ = random.below(n);
 }
