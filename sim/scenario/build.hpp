@@ -1,0 +1,33 @@
+// From parts of the catalogue to the options of the models: each value read once, by its name.
+#pragma once
+#include "models/cpu/thread.hpp"
+#include "models/raid/raid.hpp"
+#include "sim/scenario/schema.hpp"
+
+namespace storlab {
+
+struct Slice { // what of the real sizes a run holds
+    uint64_t scale = 1;
+    Bytes sector{4096};
+    uint32_t payload = 16; // bytes a sector carries
+};
+constexpr uint32_t sketch_bytes = 16;
+
+// The scale of a scenario that gives none: the smallest power of two at which its drives fit.
+uint64_t choose_scale(const Scenario& scenario);
+uint64_t slice_blocks(const DriveSchema& drive, const Slice& slice);
+
+SsdOptions ssd_options(const DriveSchema& drive, const MachineSchema& machine, const Slice& slice);
+PcieOptions pcie_options(const MachineSchema& machine, const Slot& slot);
+ProcessorOptions processor_options(const MachineSchema& machine);
+// What work costs on a machine, with the software RAIDs it runs.
+PriceList host_prices(const MachineSchema& machine, const Scenario& scenario);
+PriceList card_prices(const CardSchema& card);
+// Everything but the lock, which belongs to the world.
+RaidOptions raid_options(const ArraySchema& array, const Scenario& scenario, const Slice& slice);
+HandOver hand_over(const ArraySchema& array);
+
+// The assumed, derived and fitted values a run rests on.
+std::vector<Assumption> assumptions_of(const Scenario& scenario, const Slice& slice);
+
+} // namespace storlab

@@ -1,0 +1,114 @@
+// A scenario as its author meant it: plain data, checked against itself (every name used exists, every
+// count is possible), with the place of each thing for later errors. Reading reports everything that is
+// wrong with a file at once.
+#pragma once
+#include "models/raid/layout.hpp"
+#include "models/ssd/ssd.hpp"
+#include "models/workload/fio/job_file.hpp"
+#include "sim/report/result.hpp"
+#include "sim/scenario/part.hpp"
+#include "sim/scenario/timeline_text.hpp"
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace storlab {
+
+struct Slot { // "x8 gen4 socket 0"
+    int lanes = 0, generation = 0, socket = 0;
+};
+
+struct CardSchema {
+    std::string name;
+    Part part;
+    Slot slot;
+    SourcePlace place;
+};
+
+struct DriveSchema { // one drive; a group of n makes n of them
+    std::string path; // storage/ssd/3
+    Part part;
+    SsdState state = SsdState::fresh;
+    Bytes aged_by{4096};
+    SourcePlace place;
+};
+
+struct MachineSchema {
+    std::string name;
+    Part server, cpu, host;
+    uint32_t sockets = 1;
+    std::vector<CardSchema> cards;
+    std::vector<DriveSchema> drives;
+    SourcePlace place;
+};
+
+struct ArraySchema {
+    std::string name, machine;
+    RaidLevel level = RaidLevel::raid5;
+    std::vector<std::string> drives, spares; // paths
+    Bytes chunk = Bytes::kib(64);
+    std::string card;                        // empty: software
+    Part engine;                             // costs of software RAID
+    uint32_t stripes = 0;
+    bool reads_through_parity = false;
+    Rate speed_min, speed_max;               // of a rebuild, a member
+    SourcePlace place;
+};
+
+struct LoadSchema {
+    std::string name, from;
+    std::vector<std::string> to;             // arrays or drives
+    std::vector<fio::Job> jobs;
+    std::vector<std::pair<std::string, std::string>> options; // as written, for the record
+    bool open = false;
+    SourcePlace place;
+};
+
+enum class Until : uint8_t { confident, duration, timeline, load };
+struct RunSchema {
+    Until until = Until::confident;
+    Duration duration, settle = Duration::ms(100);
+    std::optional<Duration> warm_up;         // none: detected
+    double confidence = 0.01;                // half width of the 95 % interval, relative
+    uint64_t scale = 0;                      // 0: chosen, so that the slice fits a laptop
+    uint64_t seed = 1;
+    Bytes sector{0};                         // 0: 4 KiB, or 512 B where a load needs it
+    Duration step;                           // of the series; zero: chosen
+    bool check = true;                       // contents of every read
+};
+
+struct Scenario {
+    std::string file, title, about;
+    std::vector<MachineSchema> machines;
+    std::vector<ArraySchema> arrays;
+    std::vector<LoadSchema> loads;
+    std::vector<TimelineEvent> timeline;
+    RunSchema run;
+    std::string hash;                        // of the content after all settings, job files included
+    uint64_t files_hash = 0;
+    std::vector<Assumption> assumptions;     // made by the reader, not by a part
+    std::vector<std::string> notes;          // worth telling: fio keys without effect and the like
+
+    const MachineSchema* machine(std::string_view name) const;
+    const ArraySchema* array(std::string_view name) const;
+    const DriveSchema* drive(std::string_view path) const;
+    std::vector<const Part*> parts() const;
+};
+
+struct ScenarioOptions {
+    std::vector<std::string> settings;       // "path=value"
+    std::string parts_folder;                // of the catalogue
+};
+// InputError with everything that is wrong.
+Scenario load_scenario(const std::string& file, const ScenarioOptions& options);
+Scenario read_scenario(std::string_view text, const std::string& name, const ScenarioOptions& options);
+
+// schema_*.cpp, one section each
+void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scenario);
+void read_arrays(const Node& node, const Catalogue& catalogue, Scenario& scenario);
+void read_loads(const Node& node, Scenario& scenario);
+void read_run(const Node& node, Scenario& scenario);
+Slot parse_slot(std::string_view text, const SourcePlace& place);
+
+} // namespace storlab

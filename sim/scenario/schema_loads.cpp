@@ -1,0 +1,188 @@
+// loads: fio job files, or the same keys written in the scenario.
+#include "sim/base/random.hpp"
+#include "sim/scenario/schema.hpp"
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace storlab {
+
+namespace {
+namespace fs = std::filesystem;
+
+std::optional<std::string> file_text(const fs::path& path) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > fio::max_file) return std::nullopt;
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    if (!in) return std::nullopt;
+    return text.str();
+}
+
+fio::Surroundings surroundings(const fs::path& folder) {
+    fio::Surroundings s;
+    s.read_file = [folder](const std::string& name) { return file_text(folder / name); };
+    s.variable = [](const std::string& name) -> std::optional<std::string> {
+        const char* value = std::getenv(name.c_str());
+        if (!value) return std::nullopt;
+        return value;
+    };
+    return s;
+}
+
+// A job file with the scenario's own keys added to the end of each job section, where they win.
+struct JobText {
+    std::string text;
+    std::vector<SourcePlace> places; // of each line; an empty file name: of the job file, as counted there
+};
+
+void add_line(JobText& t, const std::string& line, const SourcePlace& place) {
+    t.text += line + "\n";
+    t.places.push_back(place);
+}
+
+JobText with_settings(const std::string& file, const std::string& text, const std::vector<Node::Entry>& extra) {
+    JobText t;
+    const auto settings = [&] {
+        for (const Node::Entry& e : extra) add_line(t, e.key + "=" + e.value.as_text(), e.value.place());
+    };
+    std::istringstream in(text);
+    std::string line;
+    bool in_job = false;
+    for (int n = 1; std::getline(in, line); n++) {
+        const size_t first = line.find_first_not_of(" \t\r");
+        if (first != std::string::npos && line[first] == '[') {
+            if (in_job) settings();
+            in_job = line.substr(first, 8) != "[global]";
+        }
+        add_line(t, line, {file, n, 0});
+    }
+    if (in_job) settings();
+    return t;
+}
+
+JobText inline_job(const std::string& load, const SourcePlace& place, const std::vector<Node::Entry>& keys) {
+    JobText t;
+    add_line(t, "[" + load + "]", place);
+    for (const Node::Entry& e : keys) {
+        const bool flag = e.value.kind() == Node::Kind::null;
+        add_line(t, flag ? e.key : e.key + "=" + e.value.as_text(), e.value.place());
+    }
+    return t;
+}
+
+SourcePlace original(const JobText& t, const SourcePlace& p, const std::string& file) {
+    if (p.file != file || p.line < 1 || static_cast<size_t>(p.line) > t.places.size()) return p;
+    SourcePlace place = t.places[static_cast<size_t>(p.line) - 1];
+    if (place.file == file) place.column = p.column; // a line of the job file itself
+    return place;
+}
+
+void parse_jobs(const JobText& t, const std::string& file, const fs::path& folder, const Node& node,
+                LoadSchema& load, Scenario& scenario) {
+    try {
+        fio::JobFile parsed = fio::parse(t.text, file, surroundings(folder));
+        for (const auto* remarks : {&parsed.ignored, &parsed.notes})
+            for (const fio::Remark& r : *remarks)
+                scenario.notes.push_back(to_string(original(t, r.where, file)) + ": fio key '" + r.key + "' " +
+                                         (r.text.empty() ? "has no effect here" : r.text));
+        for (fio::Job& j : parsed.jobs) {
+            j.place = original(t, j.place, file);
+            load.jobs.push_back(std::move(j));
+        }
+        if (load.jobs.empty()) node.complain("no job in " + file);
+    } catch (const InputError& error) {
+        for (const Complaint& c : error.complaints())
+            node.complaints()->add(original(t, c.where, file), c.what);
+    }
+}
+
+void read_jobs(const Node& node, LoadSchema& load, Scenario& scenario) {
+    const fs::path folder = fs::path(scenario.file).parent_path();
+    std::string name;
+    std::vector<Node::Entry> keys;
+    if (node.is_map()) {
+        for (Node::Entry& e : node.entries()) {
+            if (e.key == "file") name = e.value.as_text();
+            else {
+                load.options.emplace_back(e.key, e.value.as_text());
+                keys.push_back(std::move(e));
+            }
+        }
+    } else name = node.as_text();
+    if (name.empty()) {
+        if (node.is_map()) parse_jobs(inline_job(load.name, node.place(), keys), "fio", folder, node, load, scenario);
+        return;
+    }
+    const fs::path path = folder / name;
+    const std::optional<std::string> text = file_text(path);
+    if (!text) return node.complain("cannot read the fio job file '" + path.string() + "'");
+    // The hash of the run must cover what the file says, not only its name.
+    load.options.emplace_back("file", name);
+    scenario.files_hash = mix(scenario.files_hash + hash_name(*text));
+    parse_jobs(with_settings(path.string(), *text, keys), path.string(), folder, node, load, scenario);
+}
+
+// Sizes that the simulated or real volume cannot carry.
+void check_jobs(LoadSchema& load, RunSchema& run, Complaints& complaints) {
+    for (const fio::Job& j : load.jobs) {
+        const auto misaligned = [&](Bytes sector) {
+            for (const bool write : {false, true}) {
+                if (write ? !j.writes() : !j.reads()) continue;
+                const fio::BlockSizes& b = j.block.of(write);
+                const Bytes align = j.blockalign.of(write);
+                for (const Bytes size : {b.low, b.high, align, j.hole, j.offset.bytes, j.offset_increment.bytes})
+                    if (size % sector != Bytes(0)) return true;
+                for (const fio::SizeShare& s : b.split)
+                    if (s.size % sector != Bytes(0)) return true;
+            }
+            return false;
+        };
+        if (j.bs_unaligned || misaligned(Bytes(512)))
+            complaints.add(j.place, "job '" + j.name + "' has sizes or offsets that are no multiple of 512 bytes, a drive's smallest sector");
+        else if (misaligned(Bytes(4096))) {
+            if (run.sector == Bytes(4096))
+                complaints.add(j.place, "job '" + j.name + "' writes less than 4 KiB, but run/sector is 4KiB");
+            run.sector = Bytes(512);
+        }
+        if (load.open && !j.rate_iops.read && !j.rate_iops.write)
+            complaints.add(j.place, "an open load needs rate_iops: the rate of its arrivals");
+    }
+}
+} // namespace
+
+void read_loads(const Node& node, Scenario& scenario) {
+    for (const Node::Entry& e : node.named()) {
+        Fields f = e.value.map();
+        LoadSchema load;
+        load.name = e.key;
+        load.place = e.key_place;
+        const Node from = f.optional("from");
+        load.from = from.as_text(scenario.machines.size() == 1 ? scenario.machines[0].name : "");
+        std::vector<std::string> machines, targets;
+        for (const MachineSchema& m : scenario.machines) {
+            machines.push_back(m.name);
+            for (const DriveSchema& d : m.drives) targets.push_back(d.path);
+        }
+        for (const ArraySchema& a : scenario.arrays) targets.push_back(a.name);
+        if (!scenario.machine(load.from)) {
+            if (from) from.complain("no machine '" + load.from + "'" + did_you_mean(load.from, machines));
+            else f.node().complain("several machines: say where the load runs, with 'from'");
+        }
+        const Node to = f.required("to");
+        if (to) load.to = select_names(to.as_patterns(), targets, "array or drive", *node.complaints());
+        load.open = f.optional("arrivals").as_one_of({"closed", "open"}, "closed") == "open";
+        const Node jobs = f.required("fio");
+        if (jobs) read_jobs(jobs, load, scenario);
+        f.finish();
+        check_jobs(load, scenario.run, *node.complaints());
+        scenario.loads.push_back(std::move(load));
+    }
+    if (scenario.loads.empty() && node) node.complain("a scenario needs at least one load");
+    if (scenario.run.sector == Bytes(0)) scenario.run.sector = Bytes(4096);
+}
+
+} // namespace storlab

@@ -1,0 +1,235 @@
+// machines: servers with processors, cards and drives. arrays: RAID over drives of one machine.
+#include "sim/scenario/schema.hpp"
+#include <algorithm>
+#include <charconv>
+
+namespace storlab {
+
+namespace {
+constexpr int64_t most_drives = 1024; // of one group
+
+std::optional<int> number_after(std::string_view word, std::string_view prefix) {
+    if (!word.starts_with(prefix)) return std::nullopt;
+    word.remove_prefix(prefix.size());
+    int n = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), n);
+    if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+    return n;
+}
+
+void read_cards(const Node& node, const Catalogue& catalogue, MachineSchema& m) {
+    if (!node) return;
+    for (const Node::Entry& e : node.named()) {
+        Fields f = e.value.map();
+        CardSchema c{e.key, {}, {}, e.key_place};
+        const Node is = f.required("is");
+        c.part = catalogue.find(is.as_text(), is.place());
+        if (c.part && !c.part.require_kind("raid-card", is.place())) c.part = {};
+        if (const Node slot = f.optional("slot")) {
+            try {
+                c.slot = parse_slot(slot.as_text(), slot.place());
+            } catch (const InputError& error) { slot.complaints()->add(error); }
+        } else if (c.part) c.slot = parse_slot(c.part.text("link"), e.key_place);
+        if (c.part) c.part.text("link");
+        c.part.override_from(f);
+        f.finish();
+        m.cards.push_back(std::move(c));
+    }
+}
+
+void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m) {
+    if (!node) return;
+    for (const Node::Entry& e : node.named()) {
+        Fields f = e.value.map();
+        const Node is = f.required("is");
+        Part part = catalogue.find(is.as_text(), is.place());
+        if (part && !part.require_kind("ssd", is.place())) part = {};
+        const Node count_node = f.optional("count");
+        const int64_t count = count_node.as_count({1, most_drives}, 1);
+        const std::string state = f.optional("state").as_one_of({"fresh", "filled", "steady"}, "fresh");
+        const Node aged = f.optional("aged-by");
+        Bytes aged_by = aged.as_size(Bytes(4096));
+        if (aged_by < Bytes(4096) || aged_by > Bytes::mib(16) || aged_by % Bytes(4096) != Bytes(0)) {
+            aged.complain("aged-by is the extent of the random writes before the run: a multiple of 4KiB up to 16MiB");
+            aged_by = Bytes(4096);
+        }
+        part.override_from(f);
+        f.finish();
+        for (int64_t i = 0; i < count; i++) {
+            const std::string path = m.name + "/" + e.key + "/" + std::to_string(i);
+            m.drives.push_back({path, part,
+                                state == "steady"   ? SsdState::steady
+                                : state == "filled" ? SsdState::filled
+                                                    : SsdState::fresh,
+                                aged_by, e.key_place});
+        }
+    }
+}
+} // namespace
+
+Slot parse_slot(std::string_view text, const SourcePlace& place) {
+    Slot s;
+    std::string_view rest = text;
+    bool socket_next = false, wrong = false;
+    while (!rest.empty()) {
+        const size_t space = rest.find(' ');
+        const std::string_view word = rest.substr(0, space);
+        rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
+        if (word.empty()) continue;
+        if (socket_next) {
+            const auto n = number_after(word, "");
+            s.socket = n.value_or(0);
+            wrong |= !n;
+            socket_next = false;
+        } else if (const auto lanes = number_after(word, "x")) s.lanes = *lanes;
+        else if (const auto generation = number_after(word, "gen")) s.generation = *generation;
+        else if (word == "socket") socket_next = true;
+        else wrong = true;
+    }
+    const bool lanes_ok = s.lanes == 1 || s.lanes == 2 || s.lanes == 4 || s.lanes == 8 || s.lanes == 16;
+    if (wrong || socket_next || !lanes_ok || s.generation < 3 || s.generation > 5 || s.socket < 0)
+        throw InputError(place, in_quotes(text) + " is not a slot; write, for example, x8 gen4 socket 0 "
+                                                  "(x1 to x16, gen3 to gen5)");
+    return s;
+}
+
+void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scenario) {
+    for (const Node::Entry& e : node.named()) {
+        Fields f = e.value.map();
+        MachineSchema m;
+        m.name = e.key;
+        m.place = e.key_place;
+        const Node is = f.required("is");
+        m.server = catalogue.find(is.as_text(), is.place());
+        if (m.server && !m.server.require_kind("server", is.place())) m.server = {};
+        const Node cpu = f.required("cpu");
+        if (cpu) {
+            Fields c = cpu.map();
+            const Node cpu_is = c.required("is");
+            m.cpu = catalogue.find(cpu_is.as_text(), cpu_is.place());
+            if (m.cpu && !m.cpu.require_kind("cpu", cpu_is.place())) m.cpu = {};
+            const int64_t most = m.server ? m.server.count("sockets") : 8;
+            m.sockets = static_cast<uint32_t>(c.optional("sockets").as_count({1, most}, most));
+            m.cpu.override_from(c);
+            c.finish();
+        }
+        const Node host = f.optional("host");
+        if (host) {
+            Fields h = host.map();
+            const Node host_is = h.required("is");
+            m.host = catalogue.find(host_is.as_text(), host_is.place());
+            if (m.host && !m.host.require_kind("host-stack", host_is.place())) m.host = {};
+            m.host.override_from(h);
+            h.finish();
+        } else {
+            m.host = catalogue.find("linux-host", e.key_place);
+            scenario.assumptions.push_back({m.name + "/host", "linux-host", "assumed", "the scenario names none", {}});
+        }
+        read_cards(f.optional("cards"), catalogue, m);
+        read_drives(f.optional("drives"), catalogue, m);
+        m.server.override_from(f);
+        f.finish();
+        scenario.machines.push_back(std::move(m));
+    }
+    if (scenario.machines.empty() && node) node.complain("a scenario needs at least one machine");
+}
+
+namespace {
+RaidLevel level_of(int64_t n) {
+    switch (n) {
+    case 0: return RaidLevel::raid0;
+    case 1: return RaidLevel::raid1;
+    case 10: return RaidLevel::raid10;
+    case 6: return RaidLevel::raid6;
+    default: return RaidLevel::raid5;
+    }
+}
+
+// Drives of the machine, named from the machine on: "ssd/*".
+std::vector<std::string> select_drives(const Node& node, const MachineSchema& m) {
+    std::vector<std::string> names;
+    for (const DriveSchema& d : m.drives) names.push_back(d.path.substr(m.name.size() + 1));
+    std::vector<std::string> found = select_names(node.as_patterns(), names, "drive", *node.complaints());
+    for (std::string& n : found) n = m.name + "/" + n;
+    return found;
+}
+
+void read_engine(const Node& node, const Catalogue& catalogue, const MachineSchema& m, ArraySchema& a,
+                 Scenario& scenario) {
+    const std::string name = node.as_text("md");
+    for (const CardSchema& c : m.cards)
+        if (c.name == name) a.card = name;
+    if (!a.card.empty()) return;
+    const std::string part = name == "md" ? "linux-md-raid" : name;
+    a.engine = catalogue.find(part, node ? node.place() : a.place);
+    if (a.engine && !a.engine.require_kind("raid-engine", node ? node.place() : a.place)) a.engine = {};
+    if (!node)
+        scenario.assumptions.push_back({a.name + "/raid/engine", "md", "assumed", "the scenario names none", {}});
+}
+
+void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema& m, ArraySchema& a,
+               Scenario& scenario) {
+    Fields f = node.map();
+    const Node level = f.required("level");
+    const int64_t n = level.as_count({0, 10}, 5);
+    if (n != 0 && n != 1 && n != 5 && n != 6 && n != 10) level.complain("RAID level is 0, 1, 5, 6 or 10");
+    a.level = level_of(n);
+    const Node drives = f.required("drives");
+    if (drives) a.drives = select_drives(drives, m);
+    const size_t least = Layout::least_members(a.level);
+    if (drives && !a.drives.empty() && (a.drives.size() < least || a.drives.size() > 63))
+        drives.complain("RAID " + std::to_string(n) + " takes " + std::to_string(least) +
+                        " to 63 drives; here are " + std::to_string(a.drives.size()));
+    if (const Node spares = f.optional("spares")) a.spares = select_drives(spares, m);
+    for (const std::string& s : a.spares)
+        if (std::count(a.drives.begin(), a.drives.end(), s))
+            f.node().complain("'" + s + "' is both a drive and a spare of the array");
+    const Node chunk = f.optional("chunk");
+    a.chunk = chunk.as_size(Bytes::kib(64));
+    if (a.chunk < Bytes(4096) || a.chunk > Bytes::mib(64) || a.chunk % Bytes(4096) != Bytes(0)) {
+        chunk.complain("chunk is a multiple of 4KiB up to 64MiB");
+        a.chunk = Bytes::kib(64);
+    }
+    if (!chunk) scenario.assumptions.push_back({a.name + "/raid/chunk", "64 KiB", "assumed", "the scenario gives none", {}});
+    read_engine(f.optional("engine"), catalogue, m, a, scenario);
+    const int64_t from_part = a.engine && a.engine.has("stripe_cache") ? a.engine.count("stripe_cache") : 8192;
+    a.stripes = static_cast<uint32_t>(f.optional("stripe-cache").as_count({1, 1 << 20}, from_part));
+    a.reads_through_parity = f.optional("reads-through-parity").as_bool(!a.card.empty());
+    a.speed_min = f.optional("speed-limit-min").as_rate(Rate::bytes_per_second(1000.0 * 1024));
+    a.speed_max = f.optional("speed-limit-max").as_rate(Rate::bytes_per_second(200000.0 * 1024));
+    if (a.speed_max < a.speed_min) f.node().complain("speed-limit-max is below speed-limit-min");
+    a.engine.override_from(f);
+    f.finish();
+}
+} // namespace
+
+void read_arrays(const Node& node, const Catalogue& catalogue, Scenario& scenario) {
+    if (!node) return;
+    std::map<std::string, std::string> user_of; // drive -> array
+    for (const Node::Entry& e : node.named()) {
+        Fields f = e.value.map();
+        ArraySchema a;
+        a.name = e.key;
+        a.place = e.key_place;
+        const Node on = f.optional("on");
+        a.machine = on.as_text(scenario.machines.size() == 1 ? scenario.machines[0].name : "");
+        const MachineSchema* m = scenario.machine(a.machine);
+        std::vector<std::string> names;
+        for (const MachineSchema& candidate : scenario.machines) names.push_back(candidate.name);
+        if (!m && on) on.complain("no machine '" + a.machine + "'" + did_you_mean(a.machine, names));
+        else if (!m) f.node().complain("several machines: say which the array is on, with 'on'");
+        if (scenario.machine(e.key))
+            f.node().complain("'" + e.key + "' is already the name of a machine");
+        const Node raid = f.required("raid");
+        if (m && raid) read_raid(raid, catalogue, *m, a, scenario);
+        else f.take("raid");
+        f.finish();
+        for (const auto* list : {&a.drives, &a.spares})
+            for (const std::string& d : *list)
+                if (const auto [other, fresh] = user_of.emplace(d, a.name); !fresh && other->second != a.name)
+                    f.node().complain("drive '" + d + "' is already in array '" + other->second + "'");
+        if (m) scenario.arrays.push_back(std::move(a));
+    }
+}
+
+} // namespace storlab

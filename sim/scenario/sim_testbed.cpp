@@ -1,0 +1,173 @@
+#include "models/cpu/thread.hpp"
+#include "models/gpu/raid_card.hpp"
+#include "models/host/nvme_driver.hpp"
+#include "models/ssd/ssd.hpp"
+#include "sim/scenario/testbed.hpp"
+#include <algorithm>
+
+namespace storlab {
+
+namespace {
+class SimTestbed final : public Testbed {
+public:
+    SimTestbed(const Scenario& scenario, const Slice& slice, Calendar& calendar);
+    Clock& clock() override { return calendar_; }
+    Cpu& new_thread(const std::string& machine) override {
+        return machines_.at(machine)->processor.start_thread();
+    }
+    void seal() override {
+        for (auto& [name, m] : machines_) m->processor.seal();
+    }
+    void fail_drive(const std::string& path) override { ssds_.at(path)->fail(); }
+    std::vector<StationDescription> stations() const override;
+    std::vector<CpuUse> cpus() const override;
+    ScrubReport scrub_now(const std::string& array) override;
+
+private:
+    struct Machine {
+        Processor processor;
+        std::map<std::string, std::unique_ptr<RaidCard>> cards;
+        Machine(Calendar& c, const ProcessorOptions& o, const PriceList& p) : processor(c, o, p) {}
+    };
+    struct Software { // what a software array runs on
+        WorkerPool workers;
+        SpinLock lock;
+        Software(Processor& p, uint32_t n, Duration wake_up, HandOver h) : workers(p, n, wake_up), lock(h) {}
+    };
+    Calendar& calendar_;
+    std::map<std::string, std::unique_ptr<Machine>> machines_;
+    std::map<std::string, std::unique_ptr<Ssd>> ssds_;
+    std::vector<std::unique_ptr<NvmeDriver>> drivers_;
+    std::map<std::string, std::unique_ptr<Software>> software_;
+
+    void build_drives(const MachineSchema& m);
+    void fill_array(const ArraySchema& a);
+    std::byte* peek(const ArraySchema& a, uint32_t member, Lba at) {
+        return ssds_.at(a.drives[member])->peek(at);
+    }
+};
+
+SimTestbed::SimTestbed(const Scenario& s, const Slice& slice, Calendar& calendar)
+    : Testbed(s, slice), calendar_(calendar) {
+    for (const MachineSchema& m : s.machines) {
+        auto& machine = machines_[m.name] = std::make_unique<Machine>(calendar, processor_options(m), host_prices(m, s));
+        for (const CardSchema& c : m.cards)
+            machine->cards[c.name] = std::make_unique<RaidCard>(calendar, pcie_options(m, c.slot), card_prices(c));
+        build_drives(m);
+    }
+    for (const ArraySchema& a : s.arrays) {
+        Machine& machine = *machines_.at(a.machine);
+        if (!a.card.empty()) {
+            build_array(a, calendar, *machine.cards.at(a.card), nullptr);
+            continue;
+        }
+        auto& sw = software_[a.name] = std::make_unique<Software>(
+            machine.processor, static_cast<uint32_t>(a.engine.count("workers", {1, 1024})),
+            a.engine.duration("wake_up"), hand_over(a));
+        build_array(a, calendar, sw->workers, &sw->lock);
+    }
+    build_models();
+    for (const ArraySchema& a : s.arrays)
+        if (model(a.name)) fill_array(a);
+    for (auto& [path, ssd] : ssds_)
+        if (model(path))
+            for (uint64_t b = 0; b < ssd->geometry().blocks; b++)
+                fill_sector(ssd->peek({b}), slice.payload, b, 0);
+}
+
+// Drives of one kind and state start with one map: what led to it is done once.
+void SimTestbed::build_drives(const MachineSchema& m) {
+    std::map<std::string, Ftl> aged;
+    for (const DriveSchema& d : m.drives) {
+        SsdOptions o = ssd_options(d, m, slice_);
+        o.seed = scenario_.run.seed;
+        const std::string key = d.path.substr(0, d.path.rfind('/'));
+        auto start = aged.find(key);
+        if (start == aged.end()) start = aged.emplace(key, Ssd::aged_map(o)).first;
+        o.seed = mix(o.seed) ^ hash_name(d.path);
+        ssds_[d.path] = std::make_unique<Ssd>(calendar_, o, &start->second);
+        drivers_.push_back(std::make_unique<NvmeDriver>(*ssds_[d.path]));
+        drives_[d.path] = drivers_.back().get();
+    }
+}
+
+// Version 0 of every block, with its parity or copies, in no time.
+void SimTestbed::fill_array(const ArraySchema& a) {
+    Raid& raid = *array(a.name);
+    const Layout& l = raid.layout();
+    const uint32_t payload = slice_.payload, k = l.data_columns();
+    std::vector<std::byte> block(payload);
+    for (uint64_t b = 0; b < l.blocks(); b++) {
+        fill_sector(block.data(), payload, b, 0);
+        for (uint32_t c = 0; c < l.copies(); c++) {
+            const Place p = l.place_copy({b}, c);
+            std::memcpy(peek(a, p.member, p.at), block.data(), payload);
+        }
+    }
+    if (l.parities() == 0) return;
+    const ErasureCode code(k, l.parities());
+    std::vector<std::byte*> columns(l.members());
+    for (uint64_t line = 0; line < raid.lines(); line++) {
+        for (uint32_t c = 0; c < l.members(); c++)
+            columns[c] = peek(a, l.column_member(line / l.chunk_blocks(), c), {line});
+        code.encode(columns, payload);
+    }
+}
+
+ScrubReport SimTestbed::scrub_now(const std::string& name) {
+    const ArraySchema& a = *scenario_.array(name);
+    const Raid& raid = *array(name);
+    const Layout& l = raid.layout();
+    const uint32_t payload = slice_.payload, k = l.data_columns();
+    ScrubReport report;
+    if (raid.degraded()) return report; // there is nothing to compare with
+    if (l.parities() == 0) {
+        for (uint64_t b = 0; l.copies() > 1 && b < l.blocks(); b++, report.lines++) {
+            const Place first = l.place_copy({b}, 0);
+            for (uint32_t c = 1; c < l.copies(); c++) {
+                const Place other = l.place_copy({b}, c);
+                report.mismatches += std::memcmp(peek(a, first.member, first.at), peek(a, other.member, other.at), payload) != 0;
+            }
+        }
+        return report;
+    }
+    const ErasureCode code(k, l.parities());
+    std::vector<std::byte> parity(size_t{payload} * l.parities());
+    std::vector<std::byte*> columns(l.members());
+    for (uint64_t line = 0; line < raid.lines(); line++, report.lines++) {
+        for (uint32_t c = 0; c < k; c++)
+            columns[c] = peek(a, l.column_member(line / l.chunk_blocks(), c), {line});
+        for (uint32_t p = 0; p < l.parities(); p++) columns[k + p] = &parity[size_t{p} * payload];
+        code.encode(columns, payload);
+        for (uint32_t p = 0; p < l.parities(); p++)
+            report.mismatches += std::memcmp(columns[k + p], peek(a, l.column_member(line / l.chunk_blocks(), k + p), {line}), payload) != 0;
+    }
+    return report;
+}
+
+std::vector<StationDescription> SimTestbed::stations() const {
+    std::vector<StationDescription> all;
+    for (const auto& [path, ssd] : ssds_) ssd->describe(path, all);
+    for (const auto& [name, m] : machines_)
+        for (const auto& [card, c] : m->cards) c->describe(name + "/" + card, all);
+    for (const auto& [name, sw] : software_) {
+        all.push_back({name + "/lock", "array lock", 1, sw->lock.station.count()});
+        all.push_back({name + "/workers", "stripe workers", sw->workers.workers(), {0, sw->workers.busy(), sw->workers.busy()}});
+    }
+    return all;
+}
+
+std::vector<CpuUse> SimTestbed::cpus() const {
+    std::vector<CpuUse> all;
+    for (const auto& [name, m] : machines_)
+        all.push_back({name, m->processor.logical_cpus(), m->processor.busy(), m->processor.ledger()});
+    return all;
+}
+} // namespace
+
+std::unique_ptr<Testbed> simulated_testbed(const Scenario& s, Calendar& calendar) {
+    const Slice slice{s.run.scale ? s.run.scale : choose_scale(s), s.run.sector, sketch_bytes};
+    return std::make_unique<SimTestbed>(s, slice, calendar);
+}
+
+} // namespace storlab

@@ -1,0 +1,43 @@
+#include "sim/scenario/testbed.hpp"
+#include <algorithm>
+
+namespace storlab {
+
+Testbed::~Testbed() = default;
+
+ModelDisk* Testbed::model(const std::string& name) {
+    const auto m = models_.find(name);
+    return m == models_.end() ? nullptr : m->second.get();
+}
+Raid* Testbed::array(const std::string& name) {
+    const auto a = arrays_.find(name);
+    return a == arrays_.end() ? nullptr : a->second.get();
+}
+std::pair<Raid*, uint32_t> Testbed::member_of(const std::string& drive) {
+    for (const ArraySchema& a : scenario_.arrays)
+        for (size_t i = 0; i < a.drives.size(); i++)
+            if (a.drives[i] == drive) return {array(a.name), static_cast<uint32_t>(i)};
+    return {nullptr, 0};
+}
+
+void Testbed::build_array(const ArraySchema& a, Clock& clock, Cpu& engine, SpinLock* lock) {
+    std::vector<BlockDevice*> members;
+    for (const std::string& d : a.drives) members.push_back(drives_.at(d));
+    RaidOptions o = raid_options(a, scenario_, slice_);
+    o.lock = lock;
+    targets_[a.name] =
+        (arrays_[a.name] = std::make_unique<Raid>(clock, engine, std::move(members), o)).get();
+}
+
+void Testbed::build_models() {
+    for (const auto& [path, drive] : drives_) targets_.emplace(path, drive);
+    if (!scenario_.run.check) return;
+    for (const LoadSchema& l : scenario_.loads)
+        for (const std::string& name : l.to) {
+            const Geometry g = target(name).geometry();
+            if (!models_.contains(name))
+                models_[name] = std::make_unique<ModelDisk>(g.blocks, g.payload);
+        }
+}
+
+} // namespace storlab

@@ -1,0 +1,67 @@
+// The objects of a scenario, wired up in one of two worlds. Each part builds itself from its schema
+// (build.hpp); a testbed only connects them:
+//
+//   load clone -> [array -> ] driver -> PCIe link -> drive          (simulated)
+//   load clone -> [array -> ] file                                  (real)
+#pragma once
+#include "models/raid/raid.hpp"
+#include "models/workload/model_disk.hpp"
+#include "sim/kernel/station.hpp"
+#include "sim/scenario/build.hpp"
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace storlab {
+
+struct CpuUse {
+    std::string where;
+    uint32_t logical_cpus = 1;
+    Duration busy;
+    Ledger by_operation{};
+};
+
+class Testbed {
+public:
+    virtual ~Testbed();
+    virtual Clock& clock() = 0;
+    virtual Cpu& new_thread(const std::string& machine) = 0; // a context for a load's clone
+    virtual void seal() = 0;                                 // all threads exist
+    virtual void fail_drive(const std::string& path) = 0;
+    // Counts so far; differences of two moments give utilisation.
+    virtual std::vector<StationDescription> stations() const = 0;
+    virtual std::vector<CpuUse> cpus() const = 0;
+    // Recomputes parity or copies of every line of an array without time passing.
+    virtual ScrubReport scrub_now(const std::string& array) = 0;
+
+    BlockDevice& target(const std::string& name) { return *targets_.at(name); }
+    ModelDisk* model(const std::string& name);               // null when contents are not checked
+    Raid* array(const std::string& name);                    // null: not an array
+    const std::map<std::string, std::unique_ptr<Raid>>& arrays() const { return arrays_; }
+    BlockDevice& drive(const std::string& path) { return *drives_.at(path); }
+    const Slice& slice() const { return slice_; }
+    const Scenario& scenario() const { return scenario_; }
+    // The array a drive belongs to and its position, or null.
+    std::pair<Raid*, uint32_t> member_of(const std::string& drive);
+
+protected:
+    Testbed(const Scenario& scenario, const Slice& slice) : scenario_(scenario), slice_(slice) {}
+    void build_array(const ArraySchema& a, Clock& clock, Cpu& engine, SpinLock* lock);
+    void build_models();
+
+    const Scenario& scenario_;
+    Slice slice_;
+    std::map<std::string, BlockDevice*> drives_, targets_;
+    std::map<std::string, std::unique_ptr<Raid>> arrays_;
+    std::map<std::string, std::unique_ptr<ModelDisk>> models_;
+};
+
+std::unique_ptr<Testbed> simulated_testbed(const Scenario& scenario, Calendar& calendar);
+
+class RealWorld;
+// The drives are files of the slice's size in the folder. InputError if that cannot be.
+std::unique_ptr<Testbed> real_testbed(const Scenario& scenario, RealWorld& world,
+                                      const std::string& folder);
+
+} // namespace storlab
