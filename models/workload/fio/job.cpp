@@ -94,7 +94,14 @@ Job finish(const Draft& draft, std::vector<Remark>& notes, Complaints& complaint
                  "without io_submit_mode=offload an arrival waits while iodepth I/Os are "
                  "out: the load is not open"});
     }
-    if (job.random_distribution.kind != Spread::uniform) job.norandommap = true; // as in fio
+    // As in fio, a skew or a grid coarser or finer than the blocks turns the random map off.
+    if (job.random_distribution.kind != Spread::uniform) job.norandommap = true;
+    for (const bool write : {false, true}) {
+        const Bytes align = job.blockalign.of(write);
+        const bool used = write ? job.writes() : job.reads();
+        if (used && align > Bytes() && align != job.block.of(write).smallest())
+            job.norandommap = true;
+    }
     return job;
 }
 

@@ -130,7 +130,7 @@ struct Job {
     Duration thinktime_iotime;
 
     Distribution random_distribution;
-    bool norandommap = false;
+    bool norandommap = false; // also set by a skew and by blockalign, as in fio
     PerDirection<int> percentage_random{100, 100};
     std::optional<uint64_t> randseed;
     bool randrepeat = true;
