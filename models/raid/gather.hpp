@@ -36,37 +36,42 @@ struct Room : Resume {
     void await_resume() const {}
 };
 
-// The member commands of one line; at most one a column. The space comes from the frame pool.
+// The member commands of one line; at most one a column. The space comes from the frame pool. The
+// device is kept apart, because layers that forward a command write over its own.
 class Raid::IoList {
 public:
     explicit IoList(uint32_t capacity)
-        : capacity_(capacity), ios_(static_cast<Io*>(FramePool::take(capacity * sizeof(Io)))),
-          columns_(0) {}
+        : capacity_(capacity), ios_(static_cast<Io*>(FramePool::take(bytes()))),
+          devices_(reinterpret_cast<BlockDevice**>(ios_ + capacity)), columns_(0) {}
     IoList(const IoList&) = delete;
     IoList& operator=(const IoList&) = delete;
-    ~IoList() { FramePool::give(ios_, capacity_ * sizeof(Io)); }
+    ~IoList() { FramePool::give(ios_, bytes()); }
 
     void clear() { n_ = 0, columns_ = 0; }
     void add(uint32_t column, Op op, BlockDevice& device, Lba at, std::byte* data) {
         STORLAB_ENSURE(n_ < capacity_);
+        devices_[n_] = &device;
         new (&ios_[n_++]) Io(&device, op, at, 1, data);
         columns_ |= uint64_t{1} << column;
     }
     bool empty() const { return n_ == 0; }
     uint32_t size() const { return n_; }
     All issue() { return all(ios_, n_); }
-    // f(column, status) in the order of columns, which is the order they were added in.
+    // f(column, status, device) in the order of columns, which is the order they were added in.
     template <class F> void for_each(F&& f) const {
         uint64_t left = columns_;
         for (uint32_t i = 0; i < n_; i++, left &= left - 1)
-            f(static_cast<uint32_t>(std::countr_zero(left)), ios_[i].status);
+            f(static_cast<uint32_t>(std::countr_zero(left)), ios_[i].status, *devices_[i]);
     }
 
 private:
     static_assert(std::is_trivially_destructible_v<Io>);
     uint32_t capacity_, n_ = 0;
     Io* ios_;
+    BlockDevice** devices_;
     uint64_t columns_;
+
+    size_t bytes() const { return capacity_ * (sizeof(Io) + sizeof(BlockDevice*)); }
 };
 
 // Finds the memory of the blocks of a request.

@@ -1,12 +1,13 @@
-// Requests over several chunks or lines. Their submission runs in the caller, a row at a time; member
-// commands that are neighbours on their member leave as one, as md's plug merges them.
+// Requests over several chunks or lines. Their submission runs in the caller, a row at a time;
+// member commands that are neighbours on their member leave as one, as md's plug merges them.
 #include "models/raid/gather.hpp"
 #include <algorithm>
 
 namespace storlab {
 
 namespace {
-constexpr size_t plug_limit = 32; // finished commands that leave the plug at once (Linux BLK_MAX_REQUEST_COUNT)
+constexpr size_t plug_limit =
+    32; // finished commands that leave the plug at once (Linux BLK_MAX_REQUEST_COUNT)
 }
 
 // One member command that is still growing.
@@ -61,7 +62,8 @@ private:
     size_t issued_ = 0;
 
     size_t growing() const {
-        return static_cast<size_t>(std::count_if(open_.begin(), open_.end(), [](auto* e) { return e; }));
+        return static_cast<size_t>(
+            std::count_if(open_.begin(), open_.end(), [](auto* e) { return e; }));
     }
     Extent& begin(const Place& p) {
         extents_.push_back({p.member, p.at, 0, {}, {}});
@@ -106,7 +108,8 @@ Task<IoStatus> Raid::read_large(Request& r) {
                         extents.add(place, n, to.at());
                     } else {
                         for (uint32_t i = 0; i < n; i++)
-                            lost.emplace_back(this, Op::read, here + i, 1, to.at() + size_t{i} * payload);
+                            lost.emplace_back(this, Op::read, here + i, 1,
+                                              to.at() + size_t{i} * payload);
                     }
                     to.advance(n);
                     blocks -= n;
@@ -135,8 +138,8 @@ Task<IoStatus> Raid::read_large(Request& r) {
     co_return status;
 }
 
-// Reads block by block, each from its member, a copy or the rest of its line: after a failure, or when
-// the member is out.
+// Reads block by block, each from its member, a copy or the rest of its line: after a failure, or
+// when the member is out.
 Task<IoStatus> Raid::read_again(Request& r) {
     const uint32_t payload = member_geometry_.payload;
     SegmentCursor to(r, payload);
@@ -159,8 +162,9 @@ Task<IoStatus> Raid::read_again(Request& r) {
             const std::optional<Place> p = readable_copy(lba, tried);
             if (!p) break;
             tried |= uint64_t{1} << p->member;
-            one = co_await members_[p->member].device->read(p->at, 1, to.at());
-            if (one == IoStatus::no_device) fail(p->member);
+            BlockDevice& device = *members_[p->member].device;
+            one = co_await device.read(p->at, 1, to.at());
+            if (one == IoStatus::no_device) kick(p->member, device);
         }
         status = worst(status, one);
     }
@@ -184,23 +188,23 @@ Task<IoStatus> Raid::write_large(Request& r) {
     const uint32_t piece = o_.piece_blocks ? o_.piece_blocks : r.blocks;
     const uint32_t payload = member_geometry_.payload, batch = layout_.data_columns();
     SegmentCursor data(r, payload);
+    IoStatus status = IoStatus::ok;
     if (!parity()) { // RAID 0: extents as for a read
         ExtentList extents(layout_.members(), payload);
         Gather gather;
         for (uint32_t at = 0; at < r.blocks;) {
             const Place p = layout_.place(r.lba + at);
             const uint32_t n = std::min({p.left, r.blocks - at, data.contiguous()});
-            extents.add(p, n, data.at());
+            if (writable(p.member)) extents.add(p, n, data.at());
+            else status = IoStatus::failed;
             data.advance(n);
             at += n;
         }
         extents.flush(*this, gather, Op::write, r.cpu);
         co_await gather;
-        IoStatus status = IoStatus::ok;
         for (const Extent& e : extents.extents()) status = worst(status, e.io->status);
         co_return status;
     }
-    IoStatus status = IoStatus::ok;
     bool first = true;
     for (uint32_t from = 0; from < r.blocks; from += piece) {
         const uint32_t until = std::min(r.blocks, from + piece);
@@ -212,7 +216,9 @@ Task<IoStatus> Raid::write_large(Request& r) {
             const uint32_t n = std::min(batch, until - at);
             if (r.cpu && (first || !o_.through_engine)) {
                 Work work;
-                if (first) r.cpu->owe(work, o_.through_engine ? Operation::card_submit : Operation::raid_write);
+                if (first)
+                    r.cpu->owe(work,
+                               o_.through_engine ? Operation::card_submit : Operation::raid_write);
                 if (!o_.through_engine) {
                     r.cpu->owe(work, Operation::raid_write_page, n);
                     if (o_.lock) r.cpu->owe_locked(work, o_.lock, Operation::raid_lock_chunk, n);

@@ -1,6 +1,6 @@
-// Where a block of an array lives: Linux md's layouts. Parity rotates to the left by one member a row
-// and data follows it round ("left-symmetric"); RAID 6 has Q after P; RAID 10 is "near 2", which for
-// an odd number of members is neither stripe nor mirror. Pure arithmetic.
+// Where a block of an array lives: Linux md's layouts. Parity rotates to the left by one member a
+// row and data follows it round ("left-symmetric"); RAID 6 has Q after P; RAID 10 is "near 2",
+// which for an odd number of members is neither stripe nor mirror. Pure arithmetic.
 #pragma once
 #include "sim/base/quantity.hpp"
 #include <cstdint>
@@ -10,17 +10,18 @@ namespace storlab {
 enum class RaidLevel : uint8_t { raid0, raid1, raid10, raid5, raid6 };
 
 struct Place {
-    uint64_t row;     // of chunks
-    uint32_t column;  // of data within the row
-    uint32_t member;  // that holds the block (its first copy)
-    uint32_t left;    // blocks from here to the end of the chunk
-    Lba at;           // on the member
+    uint64_t row;    // of chunks
+    uint32_t column; // of data within the row
+    uint32_t member; // that holds the block (its first copy)
+    uint32_t left;   // blocks from here to the end of the chunk
+    Lba at;          // on the member
 };
 
 class Layout {
 public:
     Layout(RaidLevel level, uint32_t members, uint32_t chunk_blocks, uint64_t member_blocks)
-        : level_(level), members_(members), chunk_(chunk_blocks), rows_(member_blocks / chunk_blocks) {}
+        : level_(level), members_(members), chunk_(chunk_blocks),
+          rows_(member_blocks / chunk_blocks) {}
 
     RaidLevel level() const { return level_; }
     uint32_t members() const { return members_; }
@@ -36,7 +37,10 @@ public:
     }
     // The least number of members the level makes sense with.
     static uint32_t least_members(RaidLevel l) {
-        return l == RaidLevel::raid6 ? 4 : l == RaidLevel::raid5 ? 3 : l == RaidLevel::raid0 ? 1 : 2;
+        return l == RaidLevel::raid6   ? 4
+               : l == RaidLevel::raid5 ? 3
+               : l == RaidLevel::raid0 ? 1
+                                       : 2;
     }
     uint32_t survivable() const { return parities() ? parities() : copies() - 1; }
     uint64_t rows() const { return rows_; }

@@ -47,7 +47,8 @@ Task<void> Raid::update_line(Stripe& s) {
     WritePlan plan;
     uint32_t reads = 0;
     for (;;) {
-        plan = plan_write({k, layout_.parities(), s.written, missing_columns(s.line) | bad, s.cached});
+        plan = plan_write({k, layout_.parities(), s.written, missing_columns(s.line) | bad,
+                           absent_columns(s.line), s.cached});
         if (plan.read == 0) break;
         ios.clear();
         for (uint64_t left = plan.read; left; left &= left - 1) {
@@ -58,10 +59,10 @@ Task<void> Raid::update_line(Stripe& s) {
         enter_taken(s, Layer::members);
         co_await ios.issue();
         uint64_t lost = 0;
-        ios.for_each([&](uint32_t c, IoStatus status) {
+        ios.for_each([&](uint32_t c, IoStatus status, BlockDevice& device) {
             if (status == IoStatus::ok) s.cached |= uint64_t{1} << c;
             else lost |= uint64_t{1} << c;
-            if (status == IoStatus::no_device) kick(s.line, c, status);
+            if (status == IoStatus::no_device) kick(s.line, c, device);
         });
         enter_taken(s, Layer::raid);
         if (!lost) break;
@@ -106,9 +107,10 @@ Task<void> Raid::update_line(Stripe& s) {
     enter_taken(s, Layer::members);
     co_await ios.issue();
     IoStatus status = IoStatus::ok;
+    s.cached &= (uint64_t{1} << k) - 1; // a parity that was left out is not that of the new data
     s.cached |= plan.write;
-    ios.for_each([&](uint32_t c, IoStatus written) {
-        if (written != IoStatus::ok) kick(s.line, c, written);
+    ios.for_each([&](uint32_t c, IoStatus written, BlockDevice& device) {
+        if (written != IoStatus::ok) kick(s.line, c, device);
     });
     if (failed()) status = IoStatus::failed, s.cached = 0;
     enter_taken(s, Layer::raid);
@@ -185,10 +187,10 @@ Task<void> Raid::read_line(Stripe& s) {
         enter_taken(s, Layer::members);
         co_await ios.issue();
         uint64_t lost = 0;
-        ios.for_each([&](uint32_t c, IoStatus done) {
+        ios.for_each([&](uint32_t c, IoStatus done, BlockDevice& device) {
             if (done == IoStatus::ok) s.cached |= uint64_t{1} << c;
             else lost |= uint64_t{1} << c;
-            if (done == IoStatus::no_device) kick(s.line, c, done);
+            if (done == IoStatus::no_device) kick(s.line, c, device);
         });
         enter_taken(s, Layer::raid);
         if (lost) bad |= lost;

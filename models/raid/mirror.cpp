@@ -22,14 +22,14 @@ Task<IoStatus> Raid::write_copies(Request& r) {
         co_await held;
         r.enter(Layer::members, clock_.now());
         std::deque<Io> ios;
-        std::vector<uint32_t> members;
+        std::vector<std::pair<uint32_t, BlockDevice*>> targets;
         Gather gather;
         for (uint32_t c = 0; c < layout_.copies(); c++) {
             const Place p = layout_.place_copy(lba, c);
             if (!writable(p.member)) continue;
             Io& io = ios.emplace_back(members_[p.member].device, Op::write, p.at, n, data.at());
             io.cpu = r.cpu;
-            members.push_back(p.member);
+            targets.push_back({p.member, io.device});
             gather.expect(io);
             io.device->submit(io).resume();
         }
@@ -37,7 +37,7 @@ Task<IoStatus> Raid::write_copies(Request& r) {
         bool any = false;
         for (size_t i = 0; i < ios.size(); i++) {
             if (ios[i].status == IoStatus::ok) any = true;
-            else fail(members[i]); // its copy is stale from here on
+            else kick(targets[i].first, *targets[i].second); // its copy is stale from here on
         }
         if (!any) status = IoStatus::failed;
         data.advance(n);
@@ -49,18 +49,22 @@ Task<IoStatus> Raid::write_copies(Request& r) {
 // Durable on every member that is there.
 Task<IoStatus> Raid::flush_members(Request&) {
     std::deque<Io> ios;
+    std::vector<std::pair<uint32_t, BlockDevice*>> targets;
     Gather gather;
     for (uint32_t m = 0; m < members_.size(); m++) {
         if (!writable(m)) continue;
+        targets.push_back({m, members_[m].device});
         Io& io = ios.emplace_back(members_[m].device, Op::flush, Lba{0}, 1, nullptr);
         gather.expect(io);
         io.device->submit(io).resume();
     }
     co_await gather;
-    IoStatus status = failed() ? IoStatus::failed : IoStatus::ok;
-    for (size_t i = 0; i < ios.size(); i++)
+    IoStatus status = IoStatus::ok;
+    for (size_t i = 0; i < ios.size(); i++) {
         if (ios[i].status == IoStatus::failed) status = IoStatus::failed;
-    co_return status;
+        if (ios[i].status == IoStatus::no_device) kick(targets[i].first, *targets[i].second);
+    }
+    co_return failed() ? IoStatus::failed : status;
 }
 
 } // namespace storlab

@@ -1,5 +1,6 @@
 // Orders writes to mirrored copies: two that overlap go one after the other, so that all copies end
-// with the same one. First come, first served within a chunk; writes that do not overlap pass freely.
+// with the same one. First come, first served within a chunk; writes that do not overlap pass
+// freely.
 #pragma once
 #include "sim/seam/clock.hpp"
 #include <vector>

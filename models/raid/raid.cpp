@@ -35,11 +35,29 @@ uint64_t Raid::missing_columns(uint64_t line) const {
     return missing;
 }
 
+uint64_t Raid::absent_columns(uint64_t line) const {
+    if (missing_ == 0) return 0;
+    uint64_t absent = 0;
+    for (uint32_t c = 0; c < columns(); c++)
+        if (!writable(layout_.column_member(row_of(line), c))) absent |= uint64_t{1} << c;
+    return absent;
+}
+
+bool Raid::failed() const {
+    if (missing_ <= layout_.survivable()) return false;
+    if (layout_.level() != RaidLevel::raid10) return true;
+    const uint32_t n = layout_.members(); // copies are neighbours; all pairs occur if n is odd
+    for (uint32_t m = 0; m < n; m += n % 2 ? 1 : 2)
+        if (!in_sync(m) && !in_sync((m + 1) % n)) return true;
+    return false;
+}
+
 void Raid::fail(uint32_t member) {
     State& s = members_[member].state;
     if (s == State::failed) return;
     if (s == State::in_sync) missing_++;
     s = State::failed;
+    if (on_failure_) on_failure_(member);
 }
 
 Handle Raid::run(Request& r, Task<IoStatus> task) {

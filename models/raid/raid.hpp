@@ -1,15 +1,16 @@
-// A RAID array over block devices, as an array would run it: layout, stripe cache, parity updates by
-// read-modify-write or reconstruction, degraded operation, rebuild and scrub. It has md's structure;
-// on a RAID card the same code runs with the card as its engine.
+// A RAID array over block devices, as an array would run it: layout, stripe cache, parity updates
+// by read-modify-write or reconstruction, degraded operation, rebuild and scrub. It has md's
+// structure; on a RAID card the same code runs with the card as its engine.
 //
-// Healthy reads within a chunk are forwarded and touch no stripe. Everything that involves parity goes
-// through stripes (stripe_cache.hpp), one line at a time.
+// Healthy reads within a chunk are forwarded and touch no stripe. Everything that involves parity
+// goes through stripes (stripe_cache.hpp), one line at a time.
 #pragma once
 #include "models/erasure/code.hpp"
 #include "models/raid/layout.hpp"
 #include "models/raid/overlap_lock.hpp"
 #include "models/raid/stripe_cache.hpp"
 #include "sim/seam/clock.hpp"
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -18,18 +19,18 @@ namespace storlab {
 struct RaidOptions {
     RaidLevel level = RaidLevel::raid5;
     uint32_t chunk_blocks = 16;
-    uint32_t stripes = 256;          // of the stripe cache; md's default
-    bool through_engine = false;     // every command goes to the engine first, as to a RAID card
-    uint32_t piece_blocks = 0;       // a large request is carried out in pieces of this, one after
-                                     // another; 0: whole
+    uint32_t stripes = 256;      // of the stripe cache; md's default
+    bool through_engine = false; // every command goes to the engine first, as to a RAID card
+    uint32_t piece_blocks = 0;   // a large request is carried out in pieces of this, one after
+                                 // another; 0: whole
     bool reads_through_parity = false; // a sequential read does not skip parity chunks
-    SpinLock* lock = nullptr;        // what submitters and workers contend for
+    SpinLock* lock = nullptr;          // what submitters and workers contend for
 };
 
 struct RebuildOptions {
-    Rate speed_min = Rate::bytes_per_second(1000.0 * 1024);   // md's defaults: 1000 and 200000 KiB/s
+    Rate speed_min = Rate::bytes_per_second(1000.0 * 1024); // md's defaults: 1000 and 200000 KiB/s
     Rate speed_max = Rate::bytes_per_second(200000.0 * 1024); // a member
-    uint32_t window_lines = 32;      // reconstructed at once
+    uint32_t window_lines = 32;                               // reconstructed at once
 };
 struct RebuildReport {
     uint64_t lines = 0, failed = 0;
@@ -50,6 +51,8 @@ public:
     Handle submit(Request& request) override;
 
     void fail(uint32_t member);
+    // Told when a member is found dead or failed by fail().
+    void on_failure(std::function<void(uint32_t member)> f) { on_failure_ = std::move(f); }
     // Writes the member's contents to a spare, which takes its place at once for writes and line by
     // line for reads. One rebuild at a time.
     Task<RebuildReport> rebuild(uint32_t member, BlockDevice& spare, RebuildOptions options);
@@ -59,7 +62,7 @@ public:
     const Layout& layout() const { return layout_; }
     const RaidCounters& counters() const { return counters_; }
     bool degraded() const { return missing_ > 0; }
-    bool failed() const { return missing_ > layout_.survivable(); }
+    bool failed() const; // some of the data is on no member any more
     bool in_sync(uint32_t member) const { return members_[member].state == State::in_sync; }
     uint64_t rebuilt_lines() const { return rebuilt_; }
     uint64_t stripes_exhausted() const { return cache_.exhausted; }
@@ -90,6 +93,7 @@ private:
     uint64_t rebuilt_ = 0;   // lines below this are good on the member being rebuilt
     uint64_t user_ios_ = 0;  // for the rebuild, to know whether the array is idle
     uint32_t next_copy_ = 0; // read balancing of mirrors
+    std::function<void(uint32_t)> on_failure_;
 
     bool parity() const { return code_.has_value(); }
     bool readable(uint32_t member, uint64_t line) const {
@@ -97,7 +101,8 @@ private:
         return s == State::in_sync || (s == State::rebuilding && line < rebuilt_);
     }
     bool writable(uint32_t member) const { return members_[member].state != State::failed; }
-    uint64_t missing_columns(uint64_t line) const;
+    uint64_t missing_columns(uint64_t line) const; // that cannot be read
+    uint64_t absent_columns(uint64_t line) const;  // that cannot be written either
     uint32_t columns() const { return layout_.members(); }
     uint64_t row_of(uint64_t line) const { return line / layout_.chunk_blocks(); }
     BlockDevice& device_of(uint64_t line, uint32_t column) {
@@ -122,7 +127,8 @@ private:
     Handle settle(Stripe& s);
     void plug(Request& r, Stripe& s);
     void unplug(std::vector<Stripe*>& plugged);
-    void kick(uint64_t line, uint32_t column, IoStatus status);
+    void kick(uint64_t line, uint32_t column, const BlockDevice& device);
+    void kick(uint32_t member, const BlockDevice& device);
     void enter_taken(Stripe& s, Layer layer);
     void finish_taken(Stripe& s, IoStatus status);
 
@@ -150,8 +156,10 @@ private:
     Task<Stripe*> lock_line(uint64_t line);
     Task<bool> rebuild_line(uint64_t line, uint32_t member);
     Task<bool> recover_line(uint64_t line, uint32_t member);
+    Task<bool> read_survivors(Stripe& s, uint64_t own);
     Task<bool> copy_line(uint64_t line, uint32_t member);
-    Task<uint64_t> check_line(uint64_t line, bool repair);   // columns that could not be read: all bits
+    Task<uint64_t> check_line(uint64_t line,
+                              bool repair); // columns that could not be read: all bits
     Task<uint64_t> check_copies(uint64_t line, bool repair);
 };
 

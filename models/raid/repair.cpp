@@ -75,22 +75,27 @@ Task<RebuildReport> Raid::rebuild(uint32_t member, BlockDevice& spare, RebuildOp
         }
         co_await window;
         report.failed += window.failed;
+        if (report.failed) break;
         line = rebuilt_ = end;
         report.lines = end;
         const Bytes done = member_geometry_.block * static_cast<int64_t>(end);
         co_await sleep_until(clock_, report.started + done / o.speed_max);
-        // With others at work and the floor met, leave the members alone for as long as a window took.
+        // With others at work and the floor met, leave the members alone for as long as a window
+        // took.
         const Duration elapsed = clock_.now() - report.started;
-        const bool busy = user_ios_ != seen, floor_met = elapsed > done / o.speed_min;
+        const bool busy = user_ios_ != seen, ahead_of_floor = elapsed <= done / o.speed_min;
         seen = user_ios_;
-        if (busy && !floor_met)
+        if (busy && ahead_of_floor)
             co_await sleep_for(clock_, (elapsed / static_cast<int64_t>(end)) * o.window_lines / 8);
     }
     report.ended = clock_.now();
-    if (members_[member].state == State::rebuilding && report.failed == 0) {
-        members_[member].state = State::in_sync;
-        missing_--;
+    if (members_[member].state != State::rebuilding) co_return report;
+    if (report.failed) { // a line that could not be recovered must never be read: no spare, then
+        fail(member);
+        co_return report;
     }
+    members_[member].state = State::in_sync;
+    missing_--;
     co_return report;
 }
 
@@ -99,26 +104,37 @@ Task<bool> Raid::rebuild_line(uint64_t line, uint32_t member) {
     co_return co_await copy_line(line, member);
 }
 
+// Brings all columns that can be read to memory; false if those are too few to recover the rest.
+Task<bool> Raid::read_survivors(Stripe& s, uint64_t own) {
+    const uint64_t every = (uint64_t{1} << columns()) - 1;
+    uint64_t bad = own;
+    for (;;) {
+        const uint64_t missing = (missing_columns(s.line) | bad) & ~s.cached;
+        if (static_cast<uint32_t>(std::popcount(missing)) > layout_.parities()) co_return false;
+        IoList ios(columns());
+        for (uint64_t left = every & ~missing & ~s.cached; left; left &= left - 1) {
+            const auto c = static_cast<uint32_t>(std::countr_zero(left));
+            ios.add(c, Op::read, device_of(s.line, c), Lba{s.line}, page(s, c));
+        }
+        co_await ios.issue();
+        uint64_t lost = 0;
+        ios.for_each([&](uint32_t c, IoStatus status, BlockDevice& device) {
+            (status == IoStatus::ok ? s.cached : lost) |= uint64_t{1} << c;
+            if (status == IoStatus::no_device) kick(s.line, c, device);
+        });
+        if (!lost) co_return true;
+        bad |= lost;
+    }
+}
+
 Task<bool> Raid::recover_line(uint64_t line, uint32_t member) {
     Stripe& s = *co_await lock_line(line);
     uint32_t column = 0;
     while (layout_.column_member(row_of(line), column) != member) column++;
-    const uint64_t own = uint64_t{1} << column, every = (uint64_t{1} << columns()) - 1;
+    const uint64_t own = uint64_t{1} << column;
     bool ok = true;
     if (!(s.cached & own)) {
-        const uint64_t missing = missing_columns(line) | own;
-        ok = static_cast<uint32_t>(std::popcount(missing & ~s.cached)) <= layout_.parities();
-        IoList ios(columns());
-        for (uint64_t left = every & ~missing & ~s.cached; ok && left; left &= left - 1) {
-            const auto c = static_cast<uint32_t>(std::countr_zero(left));
-            ios.add(c, Op::read, device_of(line, c), Lba{line}, page(s, c));
-        }
-        if (ok) co_await ios.issue();
-        ios.for_each([&](uint32_t c, IoStatus status) {
-            if (status == IoStatus::ok) s.cached |= uint64_t{1} << c;
-            else ok = false;
-            if (status == IoStatus::no_device) kick(line, c, status);
-        });
+        ok = co_await read_survivors(s, own);
         if (ok) {
             const auto sources = layout_.data_columns();
             const auto block = static_cast<uint32_t>(member_geometry_.block.count());
@@ -149,18 +165,26 @@ Task<bool> Raid::copy_line(uint64_t line, uint32_t member) {
     OverlapLocks::Held held(mirrors_, lba.block / layout_.chunk_blocks(), lba.block, 1);
     co_await held;
     std::vector<std::byte> block(member_geometry_.payload);
-    const std::optional<Place> p = readable_copy(lba, uint64_t{1} << member);
-    if (!p) co_return false;
-    if (co_await members_[p->member].device->read(p->at, 1, block.data()) != IoStatus::ok)
-        co_return false;
-    co_return co_await members_[member].device->write(Lba{line}, 1, block.data()) == IoStatus::ok;
+    uint64_t tried = uint64_t{1} << member;
+    for (IoStatus status = IoStatus::failed; status != IoStatus::ok;) {
+        const std::optional<Place> p = readable_copy(lba, tried);
+        if (!p) co_return false;
+        tried |= uint64_t{1} << p->member;
+        BlockDevice& source = *members_[p->member].device;
+        status = co_await source.read(p->at, 1, block.data());
+        if (status == IoStatus::no_device) kick(p->member, source);
+    }
+    BlockDevice& spare = *members_[member].device;
+    const bool ok = co_await spare.write(Lba{line}, 1, block.data()) == IoStatus::ok;
+    if (!ok) kick(member, spare);
+    co_return ok;
 }
 
 Task<ScrubReport> Raid::scrub(uint64_t first, uint64_t count, bool repair) {
     ScrubReport report;
     for (uint64_t line = first; line < std::min(first + count, lines()); line++) {
-        const uint64_t differ = parity() ? co_await check_line(line, repair)
-                                         : co_await check_copies(line, repair);
+        const uint64_t differ =
+            parity() ? co_await check_line(line, repair) : co_await check_copies(line, repair);
         report.lines++;
         if (differ == unreadable) report.unreadable++;
         else report.mismatches += differ != 0;
@@ -178,6 +202,9 @@ Task<uint64_t> Raid::check_line(uint64_t line, bool repair) {
         ios.add(c, Op::read, device_of(line, c), Lba{line}, page(s, c));
     uint64_t differ = 0;
     if (co_await ios.issue() != IoStatus::ok) differ = unreadable;
+    ios.for_each([&](uint32_t c, IoStatus status, BlockDevice& device) {
+        if (status == IoStatus::no_device) kick(line, c, device);
+    });
     if (differ == 0) {
         Work work;
         engine_.owe(work, Operation::raid_pass);
@@ -186,7 +213,8 @@ Task<uint64_t> Raid::check_line(uint64_t line, bool repair) {
         work.bytes_in = static_cast<uint32_t>(member_geometry_.block.count()) * columns();
         co_await charge(engine_, work);
         const uint32_t k = layout_.data_columns(), payload = member_geometry_.payload;
-        const std::vector<std::byte> found(page(s, k), page(s, k) + size_t{payload} * layout_.parities());
+        const std::vector<std::byte> found(page(s, k),
+                                           page(s, k) + size_t{payload} * layout_.parities());
         code_->encode(all_pages(s), payload);
         for (uint32_t p = 0; p < layout_.parities(); p++)
             if (std::memcmp(found.data() + size_t{p} * payload, page(s, k + p), payload) != 0)
@@ -195,7 +223,10 @@ Task<uint64_t> Raid::check_line(uint64_t line, bool repair) {
             ios.clear();
             for (uint32_t c = k; c < columns(); c++)
                 ios.add(c, Op::write, device_of(line, c), Lba{line}, page(s, c));
-            if (co_await ios.issue() != IoStatus::ok) differ = unreadable;
+            co_await ios.issue();
+            ios.for_each([&](uint32_t c, IoStatus status, BlockDevice& device) {
+                if (status != IoStatus::ok) kick(line, c, device);
+            });
         }
     }
     settle(s).resume();
@@ -212,7 +243,8 @@ Task<uint64_t> Raid::check_copies(uint64_t line, bool repair) {
         const Lba lba = copied_lba(layout_, line, m);
         if (lba.block >= layout_.blocks()) continue;
         const Place origin = layout_.place_copy(lba, 0);
-        if (origin.member != m || origin.at.block != line) continue; // looked at from its first copy
+        if (origin.member != m || origin.at.block != line)
+            continue; // looked at from its first copy
         OverlapLocks::Held held(mirrors_, lba.block / layout_.chunk_blocks(), lba.block, 1);
         co_await held;
         std::vector<std::byte> first(payload), other(payload);

@@ -16,16 +16,16 @@ class Raid;
 struct Stripe {
     Raid* array = nullptr;
     uint64_t line = ~uint64_t{0};
-    Stripe* chain = nullptr;                  // of its hash bucket
+    Stripe* chain = nullptr;                   // of its hash bucket
     Stripe *older = nullptr, *newer = nullptr; // among the idle
-    EventQueue pending;                       // requests, each within one column of the line
-    EventQueue taken;                         // those being carried out
-    EventQueue exclusive;                     // coroutines that wait to have the stripe to themselves
+    EventQueue pending;                        // requests, each within one column of the line
+    EventQueue taken;                          // those being carried out
+    EventQueue exclusive; // coroutines that wait to have the stripe to themselves
     std::byte* pages = nullptr;
-    uint64_t cached = 0;                      // columns whose page holds what the member holds
-    uint64_t written = 0;                     // columns with new contents among the taken
-    uint32_t waiting = 0;                     // requests pending
-    uint32_t plugs = 0;                       // submitters that are not done adding
+    uint64_t cached = 0;  // columns whose page holds what the member holds
+    uint64_t written = 0; // columns with new contents among the taken
+    uint32_t waiting = 0; // requests pending
+    uint32_t plugs = 0;   // submitters that are not done adding
     bool active = false;
     bool hashed = false;
 
@@ -53,9 +53,7 @@ private:
     int shift_;
     Stripe *oldest_ = nullptr, *newest_ = nullptr;
 
-    Stripe*& bucket(uint64_t line) {
-        return bucket_[(line * 0x9e3779b97f4a7c15ull) >> shift_];
-    }
+    Stripe*& bucket(uint64_t line) { return bucket_[(line * 0x9e3779b97f4a7c15ull) >> shift_]; }
     void unlink_idle(Stripe& s);
     void unhash(Stripe& s);
 };

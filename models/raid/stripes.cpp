@@ -10,7 +10,10 @@ void Raid::accept(Event& e) {
     r.enter(Layer::raid, a.clock_.now());
     const Place p = a.layout_.place(r.lba);
     Stripe* const s = a.cache_.get(p.at.block);
-    if (!s) return a.cache_.waiters.push(r);
+    if (!s) {
+        r.fire = accept;
+        return a.cache_.waiters.push(r);
+    }
     a.plug(r, *s);
     s->plugs--;
     if (!s->active && s->plugs == 0) a.start(*s);
@@ -33,10 +36,11 @@ void Raid::start(Stripe& s) {
     s.active = true;
     const bool reading = static_cast<Request*>(s.pending.front())->op == Op::read;
     (reading ? read_line(s) : update_line(s))
-        .detach(&s, [](void* c) {
-            auto& done = *static_cast<Stripe*>(c);
-            return done.array->settle(done);
-        })
+        .detach(&s,
+                [](void* c) {
+                    auto& done = *static_cast<Stripe*>(c);
+                    return done.array->settle(done);
+                })
         .resume();
 }
 
@@ -60,9 +64,13 @@ Handle Raid::settle(Stripe& s) {
     return nothing();
 }
 
-// A member that does not answer, or cannot be written, is out.
-void Raid::kick(uint64_t line, uint32_t column, IoStatus) {
-    fail(layout_.column_member(row_of(line), column));
+// A member that does not answer, or cannot be written, is out; unless a spare has taken its place
+// since the command was issued.
+void Raid::kick(uint64_t line, uint32_t column, const BlockDevice& device) {
+    kick(layout_.column_member(row_of(line), column), device);
+}
+void Raid::kick(uint32_t member, const BlockDevice& device) {
+    if (members_[member].device == &device) fail(member);
 }
 
 void Raid::enter_taken(Stripe& s, Layer layer) {

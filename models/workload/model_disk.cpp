@@ -9,9 +9,12 @@ constexpr size_t mismatches_kept = 8;
 constexpr size_t superseded_kept = 64; // for reads in flight that may still see them
 } // namespace
 
-ModelDisk::ModelDisk(uint64_t sectors, uint32_t payload) : payload_(payload), entries_(sectors, 0) {}
+ModelDisk::ModelDisk(uint64_t sectors, uint32_t payload, Start start)
+    : payload_(payload), start_(start), entries_(sectors, 0) {}
 
 bool ModelDisk::holds(const std::byte* data, uint64_t sector, uint32_t version) const {
+    if (version == 0 && start_ == Start::zeros)
+        return std::all_of(data, data + payload_, [](std::byte b) { return b == std::byte{0}; });
     if (payload_ == 16) {
         alignas(8) std::byte want[16];
         fill_sector(want, 16, sector, version);

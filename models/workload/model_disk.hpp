@@ -25,8 +25,9 @@ inline void fill_sector(std::byte* at, uint32_t payload, uint64_t sector, uint32
 
 class ModelDisk {
 public:
-    // Sectors start at version 0, which fill_sector(.., 0) must have put on the volume.
-    ModelDisk(uint64_t sectors, uint32_t payload);
+    // What a volume holds at version 0: fill_sector(.., 0) in every sector, or zeros, as a new file.
+    enum class Start : uint8_t { filled, zeros };
+    ModelDisk(uint64_t sectors, uint32_t payload, Start start);
 
     void expect(uint64_t sector) const { __builtin_prefetch(&entries_[sector]); }
     // Gives a write its versions and fills `data` with their contents.
@@ -61,6 +62,7 @@ private:
         std::vector<Write> writes;
     };
     uint32_t payload_;
+    Start start_;
     std::vector<uint32_t> entries_;
     std::unordered_map<uint64_t, Overlap> overlaps_of_;
     uint64_t moment_ = 1, verified_ = 0, mismatches_ = 0, overlaps_ = 0;

@@ -21,10 +21,10 @@ public:
                 drives_[d.path] = files_[d.path].get();
             }
         for (const ArraySchema& a : s.arrays) build_array(a, world, cpu_, nullptr);
-        build_models();
+        build_models(ModelDisk::Start::zeros);
     }
     Clock& clock() override { return world_; }
-    Cpu& new_thread(const std::string&) override { return cpu_; }
+    Cpu& new_thread(const std::string&, const std::string&) override { return cpu_; }
     void seal() override {}
     void fail_drive(const std::string& path) override { files_.at(path)->fail(); }
     std::vector<StationDescription> stations() const override { return {}; }

@@ -12,8 +12,10 @@ class SimTestbed final : public Testbed {
 public:
     SimTestbed(const Scenario& scenario, const Slice& slice, Calendar& calendar);
     Clock& clock() override { return calendar_; }
-    Cpu& new_thread(const std::string& machine) override {
-        return machines_.at(machine)->processor.start_thread();
+    Cpu& new_thread(const std::string& machine, const std::string& load) override {
+        Thread& t = machines_.at(machine)->processor.start_thread();
+        threads_[load].push_back(&t);
+        return t;
     }
     void seal() override {
         for (auto& [name, m] : machines_) m->processor.seal();
@@ -39,6 +41,7 @@ private:
     std::map<std::string, std::unique_ptr<Ssd>> ssds_;
     std::vector<std::unique_ptr<NvmeDriver>> drivers_;
     std::map<std::string, std::unique_ptr<Software>> software_;
+    std::map<std::string, std::vector<Thread*>> threads_; // of each load
 
     void build_drives(const MachineSchema& m);
     void fill_array(const ArraySchema& a);
@@ -66,7 +69,7 @@ SimTestbed::SimTestbed(const Scenario& s, const Slice& slice, Calendar& calendar
             a.engine.duration("wake_up"), hand_over(a));
         build_array(a, calendar, sw->workers, &sw->lock);
     }
-    build_models();
+    build_models(ModelDisk::Start::filled);
     for (const ArraySchema& a : s.arrays)
         if (model(a.name)) fill_array(a);
     for (auto& [path, ssd] : ssds_)
@@ -153,6 +156,11 @@ std::vector<StationDescription> SimTestbed::stations() const {
     for (const auto& [name, sw] : software_) {
         all.push_back({name + "/lock", "array lock", 1, sw->lock.station.count()});
         all.push_back({name + "/workers", "stripe workers", sw->workers.workers(), {0, sw->workers.busy(), sw->workers.busy()}});
+    }
+    for (const auto& [load, threads] : threads_) {
+        Duration busy;
+        for (const Thread* t : threads) busy += t->busy();
+        all.push_back({load + "/threads", "threads of the load", static_cast<uint32_t>(threads.size()), {0, busy, busy}});
     }
     return all;
 }

@@ -29,14 +29,14 @@ void Testbed::build_array(const ArraySchema& a, Clock& clock, Cpu& engine, SpinL
         (arrays_[a.name] = std::make_unique<Raid>(clock, engine, std::move(members), o)).get();
 }
 
-void Testbed::build_models() {
+void Testbed::build_models(ModelDisk::Start start) {
     for (const auto& [path, drive] : drives_) targets_.emplace(path, drive);
     if (!scenario_.run.check) return;
     for (const LoadSchema& l : scenario_.loads)
         for (const std::string& name : l.to) {
             const Geometry g = target(name).geometry();
             if (!models_.contains(name))
-                models_[name] = std::make_unique<ModelDisk>(g.blocks, g.payload);
+                models_[name] = std::make_unique<ModelDisk>(g.blocks, g.payload, start);
         }
 }
 

@@ -26,7 +26,8 @@ class Testbed {
 public:
     virtual ~Testbed();
     virtual Clock& clock() = 0;
-    virtual Cpu& new_thread(const std::string& machine) = 0; // a context for a load's clone
+    // A context for a clone of a load; the load's contexts together are a station of its name.
+    virtual Cpu& new_thread(const std::string& machine, const std::string& load) = 0;
     virtual void seal() = 0;                                 // all threads exist
     virtual void fail_drive(const std::string& path) = 0;
     // Counts so far; differences of two moments give utilisation.
@@ -48,7 +49,7 @@ public:
 protected:
     Testbed(const Scenario& scenario, const Slice& slice) : scenario_(scenario), slice_(slice) {}
     void build_array(const ArraySchema& a, Clock& clock, Cpu& engine, SpinLock* lock);
-    void build_models();
+    void build_models(ModelDisk::Start start);
 
     const Scenario& scenario_;
     Slice slice_;

@@ -1,0 +1,59 @@
+// Decides when a run has warmed up and when it has measured enough. It looks at the loads once a
+// window; the window is found first, long enough to hold many I/Os of every load.
+#pragma once
+#include "sim/scenario/observer.hpp"
+#include "sim/scenario/run.hpp"
+#include "sim/scenario/stage.hpp"
+#include <memory>
+
+namespace storlab {
+
+class Conductor {
+public:
+    // begin_measuring is called at the moment the measured part starts.
+    Conductor(const RunSchema& run, const RunControl& control, Clock& clock, Stage& stage,
+              std::vector<std::unique_ptr<LoadObserver>>& loads, std::function<void()> begin_measuring);
+    void start(Duration fixed_length); // zero: until confident
+    void load_ended();
+
+    StopReason reason() const { return reason_; }
+    bool partial() const { return partial_; }
+    Instant measured_from() const { return from_; }
+    Instant ended() const { return ended_; }
+    std::optional<double> iops_ci95() const;
+    std::optional<double> latency_ci95() const;
+
+private:
+    enum class Part { pilot, warming_up, measuring, over };
+    struct Tick : Event {
+        Conductor* conductor;
+    };
+    const RunSchema& run_;
+    const RunControl& control_;
+    Clock& clock_;
+    Stage& stage_;
+    std::vector<std::unique_ptr<LoadObserver>>& loads_;
+    std::function<void()> begin_measuring_;
+    Tick tick_;
+    Part part_ = Part::pilot;
+    Duration window_ = Duration::us(10), fixed_;
+    SteadyMonitor monitor_;
+    Instant from_, ended_;
+    uint64_t ios_ = 0;          // of all loads at the last window's end
+    Duration latency_;
+    uint64_t windows_ = 0;
+    int64_t told_ms_ = 0;       // wall time of the last progress
+    StopReason reason_ = StopReason::limit;
+    bool partial_ = false;
+
+    uint64_t total_ios() const;
+    Duration total_latency() const;
+    void next_window();
+    void window_over();
+    void pilot();
+    void measure();
+    void finish(StopReason reason, bool partial);
+    bool go_on();
+};
+
+} // namespace storlab

@@ -1,0 +1,143 @@
+#include "sim/scenario/findings.hpp"
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+namespace storlab {
+
+namespace {
+// storage/ssd/3/dies -> storage/ssd/*/dies
+std::string group_of(const std::string& name) {
+    std::string group;
+    for (const std::string& step : path_steps(name)) {
+        const bool number = step.find_first_not_of("0123456789") == std::string::npos;
+        group = join_path(group, number ? "*" : step);
+    }
+    return group;
+}
+std::string percent(double fraction) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2g %%", fraction * 100);
+    return text;
+}
+} // namespace
+
+std::string hex_text(uint64_t x) {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(x));
+    return text;
+}
+
+void add_stations(RunResult& r, const std::vector<StationDescription>& from,
+                  const std::vector<StationDescription>& to, Duration measured) {
+    const double seconds = measured.in_seconds();
+    if (seconds <= 0) return;
+    double highest = 0;
+    for (size_t i = 0; i < to.size(); i++) {
+        StationCount c = to[i].count;
+        if (i < from.size()) c = c - from[i].count;
+        StationResult s;
+        s.name = to[i].name;
+        s.kind = to[i].kind;
+        s.utilisation = c.busy.in_seconds() / (seconds * to[i].servers);
+        s.throughput = static_cast<double>(c.served) / seconds;
+        s.mean_queue = c.sojourn.in_seconds() / seconds;
+        highest = std::max(highest, s.utilisation);
+        r.stations.push_back(std::move(s));
+    }
+    std::stable_sort(r.stations.begin(), r.stations.end(),
+                     [](const StationResult& a, const StationResult& b) { return a.utilisation > b.utilisation; });
+    if (to.empty()) return;
+    // Service begun counts in full: a station may show a little more than all of the time.
+    constexpr double limit = 1.02;
+    r.checks.push_back({"utilisation", highest <= limit, highest, limit,
+                        highest <= limit ? "no station over 100 %" : "a station at " + percent(highest)});
+}
+
+void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<CpuUse>& to, Duration measured) {
+    if (measured <= Duration{}) return;
+    for (size_t i = 0; i < to.size(); i++) {
+        const bool had = i < from.size();
+        const double all = measured.in_seconds() * to[i].logical_cpus;
+        CpuResult c;
+        c.where = to[i].where;
+        c.busy = (to[i].busy - (had ? from[i].busy : Duration{})).in_seconds() / all;
+        for (size_t op = 0; op < operation_count; op++) {
+            const Duration d = to[i].by_operation[op] - (had ? from[i].by_operation[op] : Duration{});
+            if (d > Duration{}) c.by_operation.emplace_back(std::string(operation_names[op]), d.in_seconds() / all);
+        }
+        std::stable_sort(c.by_operation.begin(), c.by_operation.end(), [](auto& a, auto& b) { return a.second > b.second; });
+        r.cpu.push_back(std::move(c));
+    }
+}
+
+BottleneckResult find_bottleneck(const RunResult& r) {
+    struct Group {
+        double sum = 0;
+        int n = 0;
+        std::string kind;
+    };
+    std::map<std::string, Group> groups;
+    for (const StationResult& s : r.stations) {
+        Group& g = groups[group_of(s.name)];
+        g.sum += s.utilisation;
+        g.n++;
+        g.kind = s.kind;
+    }
+    std::vector<BottleneckResult::Next> ranked;
+    for (const auto& [name, g] : groups) ranked.push_back({name, g.sum / g.n});
+    std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.utilisation > b.utilisation; });
+    BottleneckResult b;
+    constexpr double nearly_full = 0.85; // beyond, waiting is most of the time
+    if (!ranked.empty() && ranked[0].utilisation >= nearly_full) {
+        b.name = ranked[0].name;
+        b.utilisation = ranked[0].utilisation;
+        b.why = groups[b.name].kind;
+        ranked.erase(ranked.begin());
+    }
+    for (size_t i = 0; i < ranked.size() && i < 3; i++) b.then.push_back(ranked[i]);
+    return b;
+}
+
+void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& loads) {
+    double worst = 0, allowed = 0.01;
+    for (const auto& l : loads) {
+        const double gap = l->littles_law_gap();
+        worst = std::max(worst, gap);
+    }
+    for (const LoadResult& l : r.loads) { // I/Os at the edges of the measured time
+        const uint64_t n = total(l).latency.count();
+        if (n > 0) allowed = std::max(allowed, 3 * l.effective_depth / static_cast<double>(n));
+    }
+    r.checks.push_back({"little", worst <= allowed, worst, allowed, "Little " + percent(worst)});
+}
+
+void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads, bool drained) {
+    uint64_t issued = 0, completed = 0;
+    for (const auto& l : loads) issued += l->issued(), completed += l->completed();
+    const bool ok = issued == completed && drained;
+    const double lost = static_cast<double>(issued - completed);
+    r.checks.push_back({"accounting", ok, lost, 0,
+                        ok ? "all requests accounted for" : std::to_string(issued - completed) + " requests never came back"});
+}
+
+void add_integrity(RunResult& r, const Scenario& s, Testbed& bed) {
+    std::map<std::string, bool> seen;
+    for (const LoadSchema& l : s.loads)
+        for (const std::string& name : l.to) {
+            ModelDisk* const m = bed.model(name);
+            if (!m || std::exchange(seen[name], true)) continue;
+            r.integrity.verified += m->verified();
+            r.integrity.mismatches += m->mismatches();
+            for (const std::string& text : m->first_mismatches()) r.integrity.first.push_back(name + ": " + text);
+        }
+    for (const ArraySchema& a : s.arrays) {
+        if (!bed.model(a.name)) continue;
+        const ScrubReport scrub = bed.scrub_now(a.name);
+        r.integrity.scrubbed += scrub.lines;
+        r.integrity.scrub_mismatches += scrub.mismatches;
+    }
+}
+
+} // namespace storlab

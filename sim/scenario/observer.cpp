@@ -1,0 +1,113 @@
+#include "sim/scenario/observer.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace storlab {
+
+namespace {
+std::vector<std::string> names_of_layers() { return {layer_names.begin(), layer_names.end()}; }
+constexpr int input_output_error = 5; // EIO, as fio reports it
+
+std::string describe(const LoadSchema& load) {
+    if (load.jobs.size() != 1) return std::to_string(load.jobs.size()) + " jobs";
+    static constexpr const char* names[] = {"read", "write", "randread", "randwrite", "rw", "randrw"};
+    const fio::Job& j = load.jobs[0];
+    const Bytes block = (j.reads() ? j.block.read : j.block.write).largest();
+    return std::string(names[static_cast<int>(j.rw)]) + " " + format_size(block);
+}
+} // namespace
+
+LoadObserver::LoadObserver(const LoadSchema& load, Duration step)
+    : load_(load), jobs_(load.jobs.size()), spans_(names_of_layers()) {
+    if (step > Duration{}) series_.emplace(step, Instant{});
+}
+
+void LoadObserver::use_step(Duration step, Instant now) {
+    series_.emplace(step, now);
+}
+
+void LoadObserver::completed(const IoRecord& io) {
+    const Instant now = io.completed;
+    integrate(now);
+    in_flight_--;
+    completed_total_++;
+    const Duration latency = now - io.issued;
+    latency_total_ += latency;
+    latency_ += latency;
+    JobCount& job = jobs_[io.job];
+    if (io.op == Op::flush) return job.flushes.record(latency);
+    Direction& d = io.op == Op::read ? job.read : job.write;
+    d.last = now;
+    d.job.ios++;
+    if (io.status != IoStatus::ok) {
+        d.flow.errors++;
+        job.error = input_output_error;
+        return;
+    }
+    d.flow.bytes += io.bytes;
+    d.flow.latency.record(latency);
+    if (io.span) spans_.record(io.span->spent_ps().data(), latency);
+    if (series_) series_->record(now, latency, Bytes(io.bytes));
+}
+
+void LoadObserver::restart(Instant now) {
+    integrate(now);
+    integral_ = 0;
+    latency_ = {};
+    since_ = now;
+    jobs_.assign(jobs_.size(), {});
+    spans_.clear();
+    if (series_) series_->restart(now);
+}
+
+void LoadObserver::close(Instant now) {
+    integrate(now);
+    if (series_) series_->advance(now);
+}
+
+// In a window the I/Os at its edges count on one side only: at most twice what is in flight.
+double LoadObserver::littles_law_gap() const {
+    const double sum = latency_.in_seconds();
+    return integral_ > 0 ? std::abs(sum / integral_ - 1) : 0;
+}
+
+LoadResult LoadObserver::load_result(Duration measured) const {
+    LoadResult r;
+    r.name = load_.name;
+    r.what = describe(load_);
+    r.loop = load_.open ? Loop::open : Loop::closed;
+    r.measured = measured;
+    r.effective_depth = mean_in_flight(measured);
+    for (const JobCount& j : jobs_)
+        for (const auto& [from, to] : {std::pair{&j.read, &r.read}, std::pair{&j.write, &r.write}}) {
+            to->errors += from->flow.errors;
+            to->bytes += from->flow.bytes;
+            to->latency.merge(from->flow.latency);
+        }
+    return r;
+}
+
+void LoadObserver::job_results(Duration measured, std::vector<JobResult>& out) const {
+    for (size_t i = 0; i < jobs_.size(); i++) {
+        JobResult r;
+        r.name = load_.jobs[i].name;
+        r.group = static_cast<int>(out.size());
+        r.error = jobs_[i].error;
+        r.elapsed = r.job_runtime = measured;
+        r.options = load_.options;
+        r.sync = jobs_[i].flushes;
+        for (const auto& [from, to] : {std::pair{&jobs_[i].read, &r.read}, std::pair{&jobs_[i].write, &r.write}}) {
+            *to = from->job;
+            to->bytes = from->flow.bytes;
+            to->completion = to->latency = from->flow.latency;
+            to->runtime = from->job.ios ? measured : Duration{};
+        }
+        out.push_back(std::move(r));
+    }
+}
+
+void LoadObserver::append_series(Series& series, const std::string& prefix) const {
+    if (series_) series_->append_to(series, prefix);
+}
+
+} // namespace storlab

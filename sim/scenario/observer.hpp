@@ -1,0 +1,62 @@
+// Watches the loads of a run: counts, latencies, layers, time series, and whether it has settled.
+#pragma once
+#include "sim/analysis/steady.hpp"
+#include "sim/report/result.hpp"
+#include "sim/scenario/schema.hpp"
+#include "sim/seam/probe.hpp"
+#include <memory>
+#include <optional>
+
+namespace storlab {
+
+// One load's I/Os.
+class LoadObserver final : public Probe {
+public:
+    LoadObserver(const LoadSchema& load, Duration series_step);
+    void issued(Instant now) override {
+        integrate(now);
+        in_flight_++;
+        issued_++;
+    }
+    void completed(const IoRecord& io) override;
+
+    void restart(Instant now); // the measured part begins
+    uint64_t completed_total() const { return completed_total_; }
+    Duration latency_total() const { return latency_total_; }
+    // Everything below is of the measured part, which ends now.
+    void close(Instant now);
+    LoadResult load_result(Duration measured) const;
+    void job_results(Duration measured, std::vector<JobResult>& out) const;
+    double mean_in_flight(Duration measured) const { return integral_ / measured.in_seconds(); }
+    double littles_law_gap() const; // sum of latencies against the integral of what was in flight
+    const SpanTable& spans() const { return spans_; }
+    void append_series(Series& series, const std::string& prefix) const;
+    void use_step(Duration step, Instant now);
+
+private:
+    struct Direction {
+        FlowResult flow;
+        DirectionResult job;
+        Instant last;
+    };
+    struct JobCount {
+        Direction read, write;
+        Histogram flushes;
+        int error = 0;
+    };
+    const LoadSchema& load_;
+    std::vector<JobCount> jobs_;
+    SpanTable spans_;
+    std::optional<LoadSeries> series_;
+    Instant since_, changed_;
+    uint64_t in_flight_ = 0, issued_ = 0, completed_total_ = 0;
+    Duration latency_total_, latency_; // latency_: of the measured part
+    double integral_ = 0;              // I/O seconds in flight
+
+    void integrate(Instant now) {
+        integral_ += static_cast<double>(in_flight_) * (now - changed_).in_seconds();
+        changed_ = now;
+    }
+};
+
+} // namespace storlab

@@ -1,0 +1,91 @@
+#include "sim/scenario/repair_shop.hpp"
+#include "sim/base/text.hpp"
+#include <algorithm>
+
+namespace storlab {
+
+RepairShop::RepairShop(const Scenario& s, Testbed& bed, Stage& stage) : s_(s), bed_(bed), stage_(stage) {
+    for (const ArraySchema& a : s.arrays) {
+        spares_[a.name] = a.spares;
+        if (Raid* const raid = bed.array(a.name))
+            raid->on_failure([this, &a](uint32_t member) { lost(a, member); });
+    }
+}
+
+void RepairShop::mark(const std::string& what, const std::string& where, const std::string& phase) {
+    marks_.push_back({bed_.clock().now(), what, where, phase});
+}
+
+void RepairShop::schedule() {
+    std::vector<std::string> names;
+    for (const MachineSchema& m : s_.machines)
+        for (const DriveSchema& d : m.drives) names.push_back(d.path);
+    for (const ArraySchema& a : s_.arrays) names.push_back(a.name);
+    for (const TimelineEvent& e : s_.timeline)
+        for (const std::string& name : names)
+            if (e.target.matches(name))
+                stage_.at(Instant::at(e.at), to_string(e.verb) + " " + name, [this, &e, name] { act(e, name); });
+}
+
+void RepairShop::act(const TimelineEvent& e, const std::string& target) {
+    mark(to_string(e.verb), target, "");
+    if (e.verb == Verb::fail || e.verb == Verb::pull) return bed_.fail_drive(target);
+    if (e.verb != Verb::scrub) return;
+    Raid& raid = *bed_.array(target);
+    Scrub& scrub = scrubs_.emplace_back(Scrub{this, target, {}});
+    raid.scrub(0, raid.lines(), false)
+        .detach(&scrub,
+                [](void* c, ScrubReport r) {
+                    auto& s = *static_cast<Scrub*>(c);
+                    s.done = r;
+                    s.shop->mark("scrub", s.array, "done, " + std::to_string(r.mismatches) + " differ");
+                    return nothing();
+                })
+        .resume();
+}
+
+// The array has found a member dead: the first spare takes its place.
+void RepairShop::lost(const ArraySchema& a, uint32_t member) {
+    mark("lost", a.drives[member], "detected by " + a.name);
+    std::vector<std::string>& spares = spares_[a.name];
+    if (spares.empty()) return;
+    Rebuild& r = rebuilds_.emplace_back(Rebuild{this, &a, spares.front(), bed_.clock().now(), {}});
+    spares.erase(spares.begin());
+    RebuildOptions o;
+    o.speed_min = a.speed_min;
+    o.speed_max = a.speed_max;
+    mark("rebuild", r.spare, "started");
+    bed_.array(a.name)
+        ->rebuild(member, bed_.drive(r.spare), o)
+        .detach(&r,
+                [](void* c, RebuildReport report) {
+                    auto& rebuild = *static_cast<Rebuild*>(c);
+                    rebuild.done = report;
+                    rebuild.over = true;
+                    rebuild.shop->mark("rebuild", rebuild.spare, report.failed ? "failed" : "done");
+                    return nothing();
+                })
+        .resume();
+}
+
+FullSize RepairShop::full_size(const Rebuild& r) const {
+    const Bytes capacity = s_.drive(r.spare)->part.size("capacity");
+    const Bytes block = bed_.drive(r.spare).geometry().block;
+    const uint64_t lines = r.over ? r.done.lines : bed_.array(r.array->name)->rebuilt_lines();
+    const Duration took = (r.over ? r.done.ended : bed_.clock().now()) - r.began;
+    const double rate = static_cast<double>(lines) * static_cast<double>(block.count()) / std::max(1e-12, took.in_seconds());
+    FullSize f;
+    f.what = "rebuild onto " + r.spare;
+    if (rate <= 0) return f;
+    f.value = Duration::seconds(static_cast<double>(capacity.count()) / rate);
+    f.arithmetic = format_size(capacity) + " / " + format_rate(Rate::bytes_per_second(rate)) + ", the rate over " +
+                   format_size(block * static_cast<int64_t>(lines)) + (r.over ? "" : ", not finished in this run");
+    return f;
+}
+
+void RepairShop::report(RunResult& r) const {
+    r.timeline = marks_;
+    for (const Rebuild& rebuild : rebuilds_) r.full_size.push_back(full_size(rebuild));
+}
+
+} // namespace storlab

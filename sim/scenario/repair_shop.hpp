@@ -1,0 +1,45 @@
+// What the timeline does to a testbed and what follows: drives fail or are pulled, a spare takes the
+// place of a lost member, an array is scrubbed. Notes when each began and ended.
+#pragma once
+#include "sim/report/result.hpp"
+#include "sim/scenario/stage.hpp"
+#include "sim/scenario/testbed.hpp"
+#include <deque>
+
+namespace storlab {
+
+class RepairShop {
+public:
+    RepairShop(const Scenario& scenario, Testbed& bed, Stage& stage);
+    void schedule(); // the timeline's events
+    void report(RunResult& result) const;
+
+private:
+    struct Rebuild { // of one member by one spare
+        RepairShop* shop;
+        const ArraySchema* array;
+        std::string spare;
+        Instant began;
+        RebuildReport done;
+        bool over = false;
+    };
+    struct Scrub {
+        RepairShop* shop;
+        std::string array;
+        ScrubReport done;
+    };
+    const Scenario& s_;
+    Testbed& bed_;
+    Stage& stage_;
+    std::vector<TimelineMark> marks_;
+    std::deque<Rebuild> rebuilds_;
+    std::deque<Scrub> scrubs_;
+    std::map<std::string, std::vector<std::string>> spares_; // left, by array
+
+    void act(const TimelineEvent& e, const std::string& target);
+    void lost(const ArraySchema& a, uint32_t member);
+    void mark(const std::string& what, const std::string& where, const std::string& phase);
+    FullSize full_size(const Rebuild& r) const;
+};
+
+} // namespace storlab

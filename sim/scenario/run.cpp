@@ -1,0 +1,213 @@
+#include "sim/scenario/run.hpp"
+#include "models/workload/fio/load.hpp"
+#include "sim/kernel/calendar.hpp"
+#include "sim/real/real_world.hpp"
+#include "sim/scenario/conductor.hpp"
+#include "sim/scenario/findings.hpp"
+#include "sim/scenario/repair_shop.hpp"
+#include "sim/scenario/testbed.hpp"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+namespace storlab {
+
+namespace {
+double process_seconds() {
+    timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// One run, from objects to answer.
+class Run {
+public:
+    Run(const Scenario& s, const RunControl& c, Testbed& bed, Stage& stage, const Calendar* calendar)
+        : s_(s), control_(c), bed_(bed), stage_(stage), calendar_(calendar),
+          shop_(s, bed, stage) {
+        for (const LoadSchema& l : s.loads)
+            observers_.push_back(std::make_unique<LoadObserver>(l, Duration{}));
+        for (size_t i = 0; i < s.loads.size(); i++) build_load(i);
+        bed.seal();
+        check_overlap();
+    }
+    RunResult go(RunCost* cost);
+
+private:
+    const Scenario& s_;
+    const RunControl& control_;
+    Testbed& bed_;
+    Stage& stage_;
+    const Calendar* calendar_;
+    RepairShop shop_;
+    std::vector<std::unique_ptr<LoadObserver>> observers_;
+    std::vector<std::unique_ptr<fio::Load>> loads_;
+    std::vector<StationDescription> stations_from_;
+    std::vector<CpuUse> cpus_from_;
+    RunCost cost_;
+
+    void build_load(size_t i);
+    void check_overlap() const;
+    void snapshot(double& cpu, uint64_t& events, uint64_t& ios, uint64_t& frames) const;
+    Instant horizon() const;
+    Duration fixed_length() const;
+    void fill(RunResult& r, const Conductor& c, Duration measured);
+    uint64_t trace_hash() const;
+};
+
+void Run::build_load(size_t i) {
+    const LoadSchema& l = s_.loads[i];
+    std::vector<fio::Volume> volumes;
+    for (const std::string& name : l.to) volumes.push_back({&bed_.target(name), bed_.model(name)});
+    fio::LoadOptions o;
+    o.name = l.name;
+    o.seed = s_.run.seed;
+    o.ends = s_.run.until == Until::load;
+    o.open = l.open;
+    loads_.push_back(std::make_unique<fio::Load>(
+        bed_.clock(), std::move(volumes), l.jobs,
+        [&](uint32_t, uint32_t) -> Cpu& { return bed_.new_thread(l.from, l.name); }, *observers_[i], o));
+}
+
+// A slice is smaller than the real thing: I/Os in flight must not meet in it more often than there.
+void Run::check_overlap() const {
+    constexpr double most = 0.001;
+    if (bed_.slice().scale == 1) return;
+    for (size_t i = 0; i < s_.loads.size(); i++) {
+        const LoadSchema& l = s_.loads[i];
+        bool writes = false;
+        int64_t largest = 0;
+        for (const fio::Job& j : l.jobs) {
+            writes |= j.writes() && j.is_random();
+            largest = std::max(largest, j.block.of(j.writes()).largest().count());
+        }
+        if (!writes || l.open) continue;
+        double volume = 0;
+        for (const std::string& name : l.to) {
+            const Geometry g = bed_.target(name).geometry();
+            volume += static_cast<double>(g.blocks) * static_cast<double>(g.block.count());
+        }
+        const double overlap = static_cast<double>(loads_[i]->depth()) * static_cast<double>(largest) / volume;
+        if (overlap > most)
+            throw InputError(l.place, "at scale " + std::to_string(bed_.slice().scale) + " the " +
+                                          std::to_string(loads_[i]->depth()) + " I/Os in flight cover " +
+                                          std::to_string(overlap * 100).substr(0, 4) +
+                                          " % of the slice, more than 0.1 %: they would meet as they do not on real "
+                                          "drives; set a smaller run/scale");
+    }
+}
+
+Duration Run::fixed_length() const {
+    if (s_.run.until == Until::duration) return s_.run.duration;
+    if (s_.run.until != Until::timeline) return {};
+    if (s_.run.duration > Duration{}) return s_.run.duration;
+    return s_.timeline.back().at + s_.run.settle;
+}
+Instant Run::horizon() const {
+    const Duration fixed = fixed_length();
+    if (fixed > Duration{}) return Instant::at(fixed + s_.run.warm_up.value_or(Duration{}) + Duration::s(1));
+    return Instant::at(Duration::s(24 * 3600));
+}
+
+uint64_t Run::trace_hash() const {
+    uint64_t h = 0;
+    for (const auto& l : loads_) h = mix(h) + l->hash();
+    return h;
+}
+
+void Run::snapshot(double& cpu, uint64_t& events, uint64_t& ios, uint64_t& frames) const {
+    cpu = process_seconds();
+    events = calendar_ ? calendar_->events_fired() : 0;
+    ios = 0;
+    for (const auto& l : loads_) ios += l->completed();
+    frames = FramePool::frames_taken;
+}
+
+RunResult Run::go(RunCost* cost) {
+    const auto wall_from = std::chrono::steady_clock::now();
+    double cpu0 = 0, cpu1 = 0;
+    uint64_t events0 = 0, events1 = 0, ios0 = 0, ios1 = 0, frames0 = 0, frames1 = 0;
+    Conductor conductor(s_.run, control_, bed_.clock(), stage_, observers_, [&] {
+        stations_from_ = bed_.stations();
+        cpus_from_ = bed_.cpus();
+        snapshot(cpu0, events0, ios0, frames0);
+    });
+    uint64_t running = loads_.size();
+    for (auto& l : loads_) {
+        l->on_idle([&] {
+            if (--running == 0) conductor.load_ended();
+        });
+        l->start();
+    }
+    shop_.schedule();
+    conductor.start(fixed_length());
+    const std::vector<std::string> failures = stage_.run(horizon());
+    snapshot(cpu1, events1, ios1, frames1);
+    const Instant ended = conductor.ended();
+    for (auto& o : observers_) o->close(ended);
+    const Duration measured = ended - conductor.measured_from();
+
+    RunResult r;
+    if (cost) *cost = {cpu1 - cpu0, ios1 - ios0, events1 - events0, frames1 - frames0, FramePool::fresh_bytes};
+    fill(r, conductor, measured);
+    r.run.simulated = ended.since_start();
+    for (const std::string& f : failures) r.checks.push_back({"actors", false, 1, 0, "an actor failed: " + f});
+
+    for (auto& l : loads_) l->stop();
+    const auto all_idle = [&] {
+        return std::all_of(loads_.begin(), loads_.end(), [](auto& l) { return l->idle(); });
+    };
+    stage_.drain(all_idle, Duration::s(30));
+    add_accounting(r, loads_, all_idle());
+    if (s_.run.check) add_integrity(r, s_, bed_);
+    shop_.report(r);
+    r.run.trace_hash = control_.real ? "" : hex_text(trace_hash());
+    r.run.wall = Duration::seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_from).count());
+    return r;
+}
+
+void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
+    r.run.title = s_.title;
+    r.run.scenario = s_.file;
+    r.run.hash = s_.hash;
+    r.run.seed = s_.run.seed;
+    r.run.scale = static_cast<double>(bed_.slice().scale);
+    r.run.version = STORLAB_VERSION;
+    r.run.world = control_.real ? "real" : "simulated";
+    r.run.stop_reason = c.reason();
+    r.run.partial = c.partial();
+    r.run.command = control_.command;
+    SpanTable spans(std::vector<std::string>(layer_names.begin(), layer_names.end()));
+    for (const auto& o : observers_) {
+        LoadResult l = o->load_result(measured);
+        if (observers_.size() == 1) l.iops_ci95 = c.iops_ci95();
+        r.loads.push_back(std::move(l));
+        o->job_results(measured, r.jobs);
+        o->append_series(r.series, r.loads.back().name);
+        spans.merge(o->spans());
+    }
+    if (!control_.real) r.spans = span_results(spans);
+    add_little(r, observers_);
+    add_stations(r, stations_from_, bed_.stations(), measured);
+    add_cpus(r, cpus_from_, bed_.cpus(), measured);
+    r.bottleneck = find_bottleneck(r);
+    r.assumptions = assumptions_of(s_, bed_.slice());
+}
+} // namespace
+
+RunResult run(const Scenario& s, const RunControl& control, RunCost* cost) {
+    if (control.real) {
+        RealWorld world;
+        const auto bed = real_testbed(s, world, control.folder);
+        const auto stage = real_stage(world);
+        return Run(s, control, *bed, *stage, nullptr).go(cost);
+    }
+    Calendar calendar;
+    const auto bed = simulated_testbed(s, calendar);
+    const auto stage = simulated_stage(calendar);
+    return Run(s, control, *bed, *stage, &calendar).go(cost);
+}
+
+} // namespace storlab
