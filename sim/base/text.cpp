@@ -196,7 +196,7 @@ double real_unit(std::string_view text, const Kind& kind, std::span<const Unit> 
 // Three significant digits of a value below 1000, without trailing zeros.
 std::string three_digits(double v) {
     char buffer[32];
-    const int decimals = v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2;
+    const int decimals = v >= 100 ? 0 : v >= 10 ? 1 : 2; // 9.996 becomes 10.00, then 10
     std::snprintf(buffer, sizeof buffer, "%.*f", decimals, v);
     std::string text = buffer;
     if (decimals > 0) {
