@@ -123,6 +123,8 @@ TEST_CASE("selection keeps the written order of patterns and lists nothing twice
     const Names selected = select_names(patterns, names, "drive", complaints);
     CHECK(selected == Names{"ssd/10", "ssd/11", "ssd/0", "ssd/2", "ssd/1", "ssd/3", "ssd/4",
                             "ssd/5", "ssd/6", "ssd/7", "ssd/8", "ssd/9"});
+    const Names all = select_names(parse_patterns("ssd/8-11", here), names, "drive", complaints);
+    CHECK(all == Names{"ssd/8", "ssd/9", "ssd/10", "ssd/11"});
     CHECK(complaints.empty());
 }
 

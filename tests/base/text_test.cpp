@@ -1,3 +1,4 @@
+#include "sim/base/random.hpp"
 #include "sim/base/text.hpp"
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -142,6 +143,18 @@ TEST_CASE("every spelling of one rate is the same double") {
     // A third of nothing that a double holds: the spellings still agree to the last bit.
     CHECK(parse_rate("3.3GB/s", here) == parse_rate("3300000.000 kB/s", here));
     CHECK(parse_rate("0.1bit/s", here) == parse_rate("0.0125B/s", here));
+}
+
+TEST_CASE("a rate of more digits than a double holds is the same double in every unit") {
+    Random random(1, "rates");
+    for (int i = 0; i < 10'000; i++) {
+        const std::string n =
+            std::to_string(1'000'000'000'000'000 + random.below(90'000'000'000'000'000));
+        const size_t point = n.size() - 9;
+        const Rate bytes = parse_rate(n + " B/s", here);
+        REQUIRE(bytes == parse_rate(n.substr(0, point) + "." + n.substr(point) + " GB/s", here));
+        REQUIRE(bytes.in_bytes_per_second() == static_cast<double>(std::stoll(n)));
+    }
 }
 
 TEST_CASE("a rate needs its 'per second', and bits are spelled out") {

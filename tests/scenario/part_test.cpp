@@ -299,9 +299,7 @@ TEST_CASE("the arithmetic in the notes of the cost tables holds") {
     CHECK(1000 / (chunk + stripe) == Approx(501).epsilon(0.005));
     // A read-modify-write and a full stripe: about 10 and 16 us of a worker.
     const double pass = 3 * md.cost("raid_pass", clock).in_us();
-    const double command = (md.cost("raid_member_io", clock) + host.cost("drive_submit", clock) +
-                            host.cost("drive_complete", clock))
-                               .in_us();
+    const double command = md.cost("raid_member_io", clock).in_us();
     const double per_kib = 1024 / md.rate("raid_parity").in_bytes_per_second() * 1e6;
     CHECK(pass + 4 * command + 12 * per_kib == Approx(10).epsilon(0.05));
     CHECK(pass + 8 * command + 28 * per_kib == Approx(16).epsilon(0.05));
