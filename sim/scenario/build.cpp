@@ -142,7 +142,7 @@ std::vector<Assumption> assumptions_of(const Scenario& s, const Slice& slice) {
         seen.push_back(p->name());
         for (const auto& [name, value] : p->values())
             if (p->was_read(name) && value.from != "datasheet" && value.from != "measured")
-                all.push_back({p->name() + "/" + name, value.value.canonical(), value.from,
+                all.push_back({p->name() + "/" + name, value.value.as_text(), value.from,
                                value.from == "scenario" ? to_string(value.place)
                                : value.source.empty()   ? value.note
                                                         : value.source,

@@ -55,6 +55,7 @@ void RepairShop::lost(const ArraySchema& a, uint32_t member) {
     o.speed_min = a.speed_min;
     o.speed_max = a.speed_max;
     mark("rebuild", r.spare, "started");
+    bed_.replace_member(a.name, member, r.spare);
     bed_.array(a.name)
         ->rebuild(member, bed_.drive(r.spare), o)
         .detach(&r,

@@ -46,7 +46,7 @@ private:
     void build_drives(const MachineSchema& m);
     void fill_array(const ArraySchema& a);
     std::byte* peek(const ArraySchema& a, uint32_t member, Lba at) {
-        return ssds_.at(a.drives[member])->peek(at);
+        return ssds_.at(members_.at(a.name)[member])->peek(at);
     }
 };
 

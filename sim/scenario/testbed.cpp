@@ -13,14 +13,8 @@ Raid* Testbed::array(const std::string& name) {
     const auto a = arrays_.find(name);
     return a == arrays_.end() ? nullptr : a->second.get();
 }
-std::pair<Raid*, uint32_t> Testbed::member_of(const std::string& drive) {
-    for (const ArraySchema& a : scenario_.arrays)
-        for (size_t i = 0; i < a.drives.size(); i++)
-            if (a.drives[i] == drive) return {array(a.name), static_cast<uint32_t>(i)};
-    return {nullptr, 0};
-}
-
 void Testbed::build_array(const ArraySchema& a, Clock& clock, Cpu& engine, SpinLock* lock) {
+    members_[a.name] = a.drives;
     std::vector<BlockDevice*> members;
     for (const std::string& d : a.drives) members.push_back(drives_.at(d));
     RaidOptions o = raid_options(a, scenario_, slice_);

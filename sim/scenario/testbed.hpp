@@ -43,8 +43,10 @@ public:
     BlockDevice& drive(const std::string& path) { return *drives_.at(path); }
     const Slice& slice() const { return slice_; }
     const Scenario& scenario() const { return scenario_; }
-    // The array a drive belongs to and its position, or null.
-    std::pair<Raid*, uint32_t> member_of(const std::string& drive);
+    // A spare has taken the place of a member.
+    void replace_member(const std::string& array, uint32_t member, const std::string& drive) {
+        members_.at(array)[member] = drive;
+    }
 
 protected:
     Testbed(const Scenario& scenario, const Slice& slice) : scenario_(scenario), slice_(slice) {}
@@ -56,6 +58,7 @@ protected:
     std::map<std::string, BlockDevice*> drives_, targets_;
     std::map<std::string, std::unique_ptr<Raid>> arrays_;
     std::map<std::string, std::unique_ptr<ModelDisk>> models_;
+    std::map<std::string, std::vector<std::string>> members_; // drives now in each array
 };
 
 std::unique_ptr<Testbed> simulated_testbed(const Scenario& scenario, Calendar& calendar);

@@ -1,0 +1,2 @@
+#include "sim/scenario/bench.hpp"
+namespace storlab { int bench(const BenchOptions&) { return 0; } }
