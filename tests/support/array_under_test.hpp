@@ -14,7 +14,7 @@ struct ArrayOptions {
     uint64_t rows = 6;
     uint64_t seed = 1;
     // Puts something in front of a drive, or gives it back as it is.
-    std::function<BlockDevice&(uint32_t member, BlockDevice& drive)> wrap = nullptr;
+    std::function<BlockDevice&(uint32_t member, BlockDevice& drive, Clock& clock)> wrap = nullptr;
 };
 
 // Every level, with a member count of each parity where it matters.
@@ -100,7 +100,7 @@ private:
         std::vector<BlockDevice*> drives;
         for (uint32_t m = 0; m < o.members; m++) {
             BlockDevice& drive = add_drive();
-            drives.push_back(o.wrap ? &o.wrap(m, drive) : &drive);
+            drives.push_back(o.wrap ? &o.wrap(m, drive, world.clock()) : &drive);
         }
         return drives;
     }

@@ -100,6 +100,19 @@ private:
     }
 };
 
+// Writes every block once, one after another.
+inline Task<IoStatus> write_all(BlockDevice& device, ModelDisk& model) {
+    std::vector<std::byte> data(device.geometry().payload);
+    IoStatus worst_seen = IoStatus::ok;
+    for (uint64_t at = 0; at < model.blocks(); at++) {
+        const ModelDisk::Ticket t = model.begin_write({at}, 1, data.data());
+        const IoStatus status = co_await device.write({at}, 1, data.data());
+        model.end_write(t, status);
+        worst_seen = worst(worst_seen, status);
+    }
+    co_return worst_seen;
+}
+
 // Reads everything once, in steps of `step` blocks.
 inline Task<IoStatus> read_back(BlockDevice& device, ModelDisk& model, uint32_t step) {
     const uint32_t payload = device.geometry().payload;
