@@ -29,16 +29,19 @@ void RealWorld::post(Event& event, bool deferred) { (deferred ? deferred_ : post
 void RealWorld::fire_posted() {
     EventQueue& queue = posted_.empty() ? deferred_ : posted_;
     EventQueue round = std::exchange(queue, {});
-    while (!round.empty()) {
+    while (!round.empty() && !stopped_) {
         Event& e = round.pop();
         e.fire(e);
     }
+    if (round.empty()) return;
+    while (!queue.empty()) round.push(queue.pop()); // stopped: the rest goes first the next time
+    queue = round;
 }
 
 void RealWorld::fire_timers() {
     if (timers_.empty()) return;
     const Instant present = now();
-    while (!timers_.empty() && timers_.front().at <= present) {
+    while (!stopped_ && !timers_.empty() && timers_.front().at <= present) {
         std::pop_heap(timers_.begin(), timers_.end());
         Event& e = *timers_.back().event;
         timers_.pop_back();
@@ -51,12 +54,12 @@ bool RealWorld::run() {
     while (!stopped_) {
         fire_posted();
         fire_timers();
+        if (stopped_) break;
         if (!posted_.empty() || !deferred_.empty()) {
             ring_.poll();
             continue;
         }
         if (timers_.empty() && ring_.idle()) return true;
-        if (stopped_) break;
         ring_.wait(timers_.empty() ? Duration::max() : timers_.front().at - now());
     }
     return false;
