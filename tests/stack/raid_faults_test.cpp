@@ -6,7 +6,7 @@ namespace storlab::test {
 namespace {
 
 constexpr LevelCase parity_levels[] = {
-    {RaidLevel::raid5, 3}, {RaidLevel::raid5, 5}, {RaidLevel::raid6, 4}, {RaidLevel::raid6, 6}};
+    {RaidLevel::raid5, 3}, {RaidLevel::raid5, 5}, {RaidLevel::raid6, 4}, {RaidLevel::raid6, 7}};
 
 RaidOptions small_array(RaidLevel level) {
     return {.level = level, .chunk_blocks = 4, .stripes = 8};

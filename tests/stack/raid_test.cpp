@@ -71,8 +71,9 @@ TEMPLATE_TEST_CASE("a rebuild under load ends with a clean array", "", SimWorld,
     for (const LevelCase& c : redundant_levels)
         for (uint32_t lost = 0; lost < c.members; lost++) {
             CAPTURE(static_cast<int>(c.level), c.members, lost);
-            ArrayUnderTest<TestType> a(
-                {.raid = small_array(c.level), .members = c.members, .rows = 12});
+            RaidOptions o = small_array(c.level);
+            o.stripes = lost % 2 ? 8 : 64; // few, or one for every line
+            ArrayUnderTest<TestType> a({.raid = o, .members = c.members, .rows = 12});
             a.load();
             a.raid.fail(lost);
             a.load();

@@ -24,7 +24,7 @@ struct LevelCase {
 };
 inline constexpr LevelCase redundant_levels[] = {
     {RaidLevel::raid1, 2}, {RaidLevel::raid1, 3}, {RaidLevel::raid10, 4}, {RaidLevel::raid10, 5},
-    {RaidLevel::raid5, 3}, {RaidLevel::raid5, 5}, {RaidLevel::raid6, 4},  {RaidLevel::raid6, 6}};
+    {RaidLevel::raid5, 3}, {RaidLevel::raid5, 5}, {RaidLevel::raid6, 4},  {RaidLevel::raid6, 7}};
 
 template <class World> class ArrayUnderTest {
 public:
