@@ -41,6 +41,8 @@ struct Cluster::Body final : Coupled {
     std::vector<std::shared_ptr<Incarnation>> dead;
     std::vector<Task<void>> refused_tasks; // freed by the engine's thread, not by an actor's
     std::map<Instant, std::vector<Action>> timeline;
+    Instant next_action = Instant::never(); // that the walker of the timeline waits for
+    uint32_t walker = 0;
     std::deque<std::function<void()>> orders; // what is to be done in SimGrid at the present date
     Outcome outcome;
     std::exception_ptr broken; // out of the data plane
@@ -54,7 +56,7 @@ struct Cluster::Body final : Coupled {
     void start_life(Machine& m, uint32_t index);
     void end_life(Machine& m);
     void start_program(uint32_t index, std::string name, std::function<void(Node&)> program);
-    void start_timeline(Instant when);
+    void start_timeline();
     bool sleep(Seat& seat, Instant until);
     void order(std::function<void()> f) {
         orders.push_back(std::move(f));
@@ -166,21 +168,28 @@ void Cluster::Body::start_program(uint32_t index, std::string name,
     });
 }
 
-// One actor for all actions of a date, which run in the order they were given in.
-void Cluster::Body::start_timeline(Instant when) {
-    const auto act = [this, when](Seat& seat) {
-        if (!sleep(seat, when) || ending) return;
-        auto& actions = timeline[when];
-        for (size_t i = 0; i < actions.size(); i++) { // an action may add another at its own date
-            const Action action = std::move(actions[i]);
-            Engine::report_exceptions(action.act, [&](const std::string& what) {
-                fail("timeline: " + action.what + ": " + what);
-            });
+// An actor that walks the timeline from its first date on. A date added ahead of the one it sleeps
+// for starts another in its place.
+void Cluster::Body::start_timeline() {
+    next_action = timeline.begin()->first;
+    const auto walk = [this, me = ++walker](Seat& seat) {
+        while (!timeline.empty()) {
+            const Instant when = timeline.begin()->first;
+            next_action = when;
+            if (!sleep(seat, when) || ending || me != walker) return;
+            auto& actions = timeline[when];
+            for (size_t i = 0; i < actions.size(); i++) { // an action may add one at its own date
+                const Action action = std::move(actions[i]);
+                Engine::report_exceptions(action.act, [&](const std::string& what) {
+                    fail("timeline: " + action.what + ": " + what);
+                });
+            }
+            timeline.erase(when);
         }
-        timeline.erase(when);
+        next_action = Instant::never();
     };
-    order([this, act] {
-        engine->start_actor(0, "timeline", act,
+    order([this, walk] {
+        engine->start_actor(0, "timeline", walk,
                             [this](const std::string& what) { fail("timeline: " + what); });
     });
 }
@@ -262,7 +271,7 @@ void Cluster::Body::run(Instant horizon) {
     base = engine->clock() - calendar.now().since_start().in_seconds();
     const double ends = base + horizon.since_start().in_seconds();
     tolerance = Duration::seconds(std::max(1e-9, 4 * Engine::precision(ends)));
-    for (const auto& [when, actions] : timeline) start_timeline(when);
+    if (!timeline.empty()) start_timeline();
     engine->run(*this, ends, [&](Seat& seat) {
         if (sleep(seat, horizon) && !ending) end();
     });
@@ -306,9 +315,8 @@ uint32_t Cluster::incarnation(NodeHandle node) const {
 void Cluster::at(Instant when, std::string what, std::function<void()> action) {
     Body& b = *body_;
     STORLAB_ENSURE(when >= b.calendar.now());
-    auto& actions = b.timeline[when];
-    actions.push_back({std::move(what), std::move(action)});
-    if (b.started && actions.size() == 1) b.start_timeline(when);
+    b.timeline[when].push_back({std::move(what), std::move(action)});
+    if (b.started && when < b.next_action) b.start_timeline();
 }
 void Cluster::post(std::function<void()> f) { body_->order(std::move(f)); }
 void Cluster::stop() {

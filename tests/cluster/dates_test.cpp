@@ -113,6 +113,28 @@ TEST_CASE("an action at T finds every event before T done and none at T") {
                                           "after"});
 }
 
+TEST_CASE("actions added during the run take their place, whatever the timeline waits for") {
+    Calendar calendar;
+    Cluster cluster(calendar);
+    std::vector<int64_t> seen;
+    const auto add = [&](int64_t us) {
+        cluster.at(at_us(us), "action",
+                   [&] { seen.push_back(calendar.now().since_start().count_ns()); });
+    };
+    add(90);
+    cluster.spawn(cluster.add_node("n"), "adds", [&](Node& n) {
+        n.sleep(Duration::us(10));
+        for (const int64_t us : {50, 20, 20, 95, 10, 30, 90}) add(us);
+        n.sleep(Duration::us(35));
+        for (const int64_t us : {45, 47}) add(us);
+    });
+    Call call([&] { add(96), add(92), add(91); });
+    calendar.schedule(call, at_us(91));
+    cluster.run(at_us(100));
+    CHECK(seen == std::vector<int64_t>{10'000, 20'000, 20'000, 30'000, 45'000, 47'000, 50'000,
+                                       90'000, 90'000, 91'000, 92'000, 95'000, 96'000});
+}
+
 TEST_CASE("control dates are exact to the picosecond, however close") {
     Calendar calendar;
     Cluster cluster(calendar);
