@@ -182,9 +182,8 @@ void run_text(std::string& out, const Scenario& s) {
     put(out, "run",
         {until,
          r.warm_up ? "warm-up " + format_duration(*r.warm_up)
-         : r.until == Until::confident || r.until == Until::load
-             ? "warm-up until no trend is left"
-             : "no warm-up",
+         : r.until == Until::confident || r.until == Until::load ? "warm-up until no trend is left"
+                                                                 : "no warm-up",
          fmt::format("seed {}", r.seed), "sectors of " + format_size(r.sector),
          r.check ? "contents of every read checked" : "contents NOT checked"});
     const Slice slice{r.scale ? r.scale : choose_scale(s), r.sector, sketch_bytes};
@@ -247,7 +246,8 @@ std::string list_of_parts(const Catalogue& catalogue, Complaints& complaints) {
     std::string out;
     for (const auto& [kind, parts] : by_kind) {
         out += kind + '\n';
-        for (const Part& p : parts) out += fmt::format("  {:<{}}  {}\n", p.name(), widest, p.title());
+        for (const Part& p : parts)
+            out += fmt::format("  {:<{}}  {}\n", p.name(), widest, p.title());
     }
     return out + "\nA part's values and their sources: storlab parts NAME\n";
 }
@@ -266,7 +266,8 @@ std::string one_part(const Part& p) {
                                        widths[1], v.from, widths[2]);
         std::string origin;
         const auto add = [&](std::string_view label, const std::string& text) {
-            if (!text.empty()) origin += fmt::format("{}{}{}", origin.empty() ? "" : "; ", label, text);
+            if (!text.empty())
+                origin += fmt::format("{}{}{}", origin.empty() ? "" : "; ", label, text);
         };
         add("", v.source);
         add("range ", v.range);
@@ -278,6 +279,7 @@ std::string one_part(const Part& p) {
         size_t used = line.size();
         for (const std::string& word : words(origin)) {
             if (used + word.size() > width && used > indent.size()) {
+                line.pop_back();
                 line += '\n' + indent;
                 used = indent.size();
             }
