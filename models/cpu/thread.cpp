@@ -63,7 +63,9 @@ void Thread::step() {
         locking_ = true;
         job.enter(Layer::lock, now);
         const Instant released = job.work.lock->serve(now, job.work.hold, job.work.sections, socket_);
-        note(Operation::lock_spin, released - now - job.work.hold);
+        const Duration spin = released - now - job.work.hold;
+        spun_ += spin;
+        note(Operation::lock_spin, spin);
         if (p_.shared_) p_.shared_->join();
         p_.calendar_.schedule(*this, released);
         return;
@@ -98,9 +100,9 @@ WorkerPool::WorkerPool(Processor& processor, uint32_t workers, Duration wake_up)
     idle_.assign(all_.rbegin(), all_.rend());
 }
 
-Duration WorkerPool::busy() const {
+Duration WorkerPool::working() const {
     Duration sum;
-    for (const Thread* t : all_) sum += t->busy();
+    for (const Thread* t : all_) sum += t->busy() - t->spun();
     return sum;
 }
 

@@ -54,7 +54,8 @@ class Thread final : public Cpu, Event {
 public:
     Thread(Processor& processor, uint32_t socket);
     void run(Job& job) override;
-    Duration busy() const;
+    Duration busy() const;                      // on its core, spinning included
+    Duration spun() const { return spun_; }     // of which waiting for a lock
     uint32_t socket() const { return socket_; }
 
 private:
@@ -65,7 +66,7 @@ private:
     Job* job_ = nullptr;
     bool locking_ = false;
     Instant started_;
-    Duration busy_;
+    Duration busy_, spun_;
     WorkerPool* pool_ = nullptr;
 
     void start(Job& job, Duration wake_up = {});
@@ -79,7 +80,7 @@ public:
     WorkerPool(Processor& processor, uint32_t workers, Duration wake_up);
     void run(Job& job) override;
     uint32_t workers() const { return workers_; }
-    Duration busy() const;
+    Duration working() const; // of all of them, without spinning
 
 private:
     friend class Thread;

@@ -1,6 +1,7 @@
 // One NAND die: sensing, programming and erasing, of which it does one at a time. A read that finds
 // a program or an erase under way suspends it; the interrupted operation ends that much later.
-// Left out: reads of several planes at once, limits on the number of suspensions.
+// Planes work together: a sense brings
+// a page of each. Left out: planes that read independently, limits on the number of suspensions.
 #pragma once
 #include "sim/base/time.hpp"
 #include "sim/kernel/station.hpp"

@@ -80,7 +80,8 @@ Task<void> Raid::update_line(Stripe& s) {
         if (!writable(layout_.column_member(row_of(s.line), c))) continue;
         ios.add(c, Op::write, device_of(s.line, c), at, page(s, c));
     }
-    const auto sources = static_cast<uint32_t>(std::popcount(plan.read | s.written));
+    // Old data, old parity and new data are three, though old and new are of one column.
+    const auto sources = static_cast<uint32_t>(std::popcount(plan.read) + std::popcount(s.written));
     Work work;
     if (reads) engine_.owe(work, Operation::raid_pass);
     engine_.owe(work, Operation::raid_member_io, reads + ios.size());

@@ -27,8 +27,8 @@ void Raid::plug(Request& r, Stripe& s) {
     s.plugs++;
 }
 void Raid::unplug(std::vector<Stripe*>& plugged) {
-    for (Stripe* s : plugged)
-        if (--s->plugs == 0 && !s->active) start(*s);
+    for (Stripe* s : plugged) // whoever worked on it meanwhile may have taken what we added
+        if (--s->plugs == 0 && !s->active) settle(*s).resume();
     plugged.clear();
 }
 

@@ -127,16 +127,17 @@ void Ssd::answered(Event& e) {
     r.finish(d.failed_ ? IoStatus::no_device : IoStatus::ok).resume();
 }
 
-// Every flash page that holds a part of the range is sensed once; parts arrive in any order.
+// All planes of a die sense together, so what stands side by side on them costs one sense; parts arrive
+// in any order.
 void Ssd::read_large(Request& r, uint64_t first, uint64_t last) {
     const Instant now = calendar_.now();
-    const auto per_flash = static_cast<uint32_t>(o_.flash_page / map_page);
+    const auto per_sense = static_cast<uint32_t>(o_.flash_page / map_page) * o_.planes;
     uint16_t parts = 0;
     for (uint64_t page = first; page <= last;) {
         const uint32_t physical = ftl_.place(page);
         uint32_t pages = 1;
         if (physical != Ftl::unmapped)
-            while (page + pages <= last && physical % per_flash + pages < per_flash &&
+            while (page + pages <= last && physical % per_sense + pages < per_sense &&
                    ftl_.place(page + pages) == physical + pages)
                 pages++;
         page += pages;

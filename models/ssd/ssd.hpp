@@ -61,7 +61,7 @@ public:
     const Ftl& ftl() const { return ftl_; }
 
 private:
-    struct FlashRead : Event { // one flash page of a larger read
+    struct FlashRead : Event { // one sense of a larger read
         Ssd* ssd;
         Request* request;
         uint32_t die, pages;

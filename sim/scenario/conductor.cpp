@@ -4,7 +4,9 @@
 namespace storlab {
 
 namespace {
-constexpr uint64_t ios_a_window = 400;        // beside twice what is in flight: one round trip of all
+// A window holds this many I/Os and an eighth of what is in flight. Short windows cost nothing: the
+// monitor merges them until neighbours are independent.
+constexpr uint64_t ios_a_window = 50;
 constexpr uint64_t most_ios = 60'000'000;     // a run that is not confident by then says so
 constexpr Duration most_simulated = Duration::s(600);
 constexpr Duration longest_pilot = Duration::s(20);
@@ -116,7 +118,7 @@ void Conductor::pilot() {
     double in_flight = 0;
     const Duration so_far = clock_.now().since_start();
     for (const auto& l : loads_) in_flight += l->mean_in_flight(so_far);
-    const uint64_t wanted = ios_a_window + static_cast<uint64_t>(2 * in_flight);
+    const uint64_t wanted = ios_a_window + static_cast<uint64_t>(in_flight / 8);
     ios_ = ios;
     latency_ = total_latency();
     if (in_window < wanted && so_far < longest_pilot) {

@@ -155,11 +155,11 @@ std::vector<StationDescription> SimTestbed::stations() const {
         for (const auto& [card, c] : m->cards) c->describe(name + "/" + card, all);
     for (const auto& [name, sw] : software_) {
         all.push_back({name + "/lock", "array lock", 1, sw->lock.station.count()});
-        all.push_back({name + "/workers", "stripe workers", sw->workers.workers(), {0, sw->workers.busy(), sw->workers.busy()}});
+        all.push_back({name + "/workers", "stripe workers", sw->workers.workers(), {0, sw->workers.working(), sw->workers.working()}});
     }
     for (const auto& [load, threads] : threads_) {
         Duration busy;
-        for (const Thread* t : threads) busy += t->busy();
+        for (const Thread* t : threads) busy += t->busy() - t->spun(); // a lock that others hold is another station
         all.push_back({load + "/threads", "threads of the load", static_cast<uint32_t>(threads.size()), {0, busy, busy}});
     }
     return all;
