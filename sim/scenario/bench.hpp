@@ -1,5 +1,5 @@
-// storlab bench: how fast scenarios run, in I/Os and events per second of CPU time. Its cases are files
-// in scenarios/bench, run through the same code as `storlab run`.
+// storlab bench: how fast scenarios run, in I/Os and events per second of CPU time. Its cases are
+// files in scenarios/bench, run through the same code as `storlab run`.
 #pragma once
 #include <string>
 #include <vector>
