@@ -52,9 +52,11 @@ Scenario load(const RunOptions& o) {
 
 bool show_progress(const Progress& p) {
     if (isatty(STDERR_FILENO))
-        std::fprintf(stderr, "\r%-100s", (format_duration(p.simulated) + " simulated, " + format_count(static_cast<double>(p.ios)) +
-                                          " I/Os" + (p.iops > 0 ? ", " + format_count(p.iops) + " IOPS" : "") + ", " + p.phase)
-                                             .c_str());
+        std::fprintf(stderr, "\r%-100s",
+                     (format_duration(p.simulated) + " simulated, " +
+                      format_count(static_cast<double>(p.ios)) + " I/Os" +
+                      (p.iops > 0 ? ", " + format_count(p.iops) + " IOPS" : "") + ", " + p.phase)
+                         .c_str());
     return interrupted == 0;
 }
 void clear_progress() {
@@ -70,7 +72,9 @@ int run_verb(RunOptions o) {
     std::filesystem::path scratch;
     if (control.real && o.folder.empty()) {
         char name[] = "/tmp/storlab-XXXXXX";
-        if (!mkdtemp(name)) throw InputError({"--dir", 0, 0}, "cannot create a folder for the files; give one with --dir");
+        if (!mkdtemp(name))
+            throw InputError({"--dir", 0, 0},
+                             "cannot create a folder for the files; give one with --dir");
         scratch = name;
         o.folder = name;
     }
@@ -104,7 +108,8 @@ template <class F> int guarded(F&& f) {
         std::fprintf(stderr, "%zu error%s; nothing was run\n", n, n == 1 ? "" : "s");
         return wrong_input;
     } catch (const std::bad_alloc&) {
-        std::fprintf(stderr, "storlab: out of memory; a larger run/scale makes the slice smaller\n");
+        std::fprintf(stderr,
+                     "storlab: out of memory; a larger run/scale makes the slice smaller\n");
         return failed_run;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "storlab: internal error: %s\n", error.what());
@@ -124,33 +129,47 @@ int main(int argc, char** argv) {
 
     CLI::App* const run_command = app.add_subcommand("run", "run a scenario and print the answer");
     run_command->add_option("FILE", o.file, "scenario")->required();
-    run_command->add_option("--seed", o.seed, "seed of all random streams (default: the scenario's, or 1)");
-    run_command->add_option("--world", o.world, "sim, or real: the same arrays over files")->check(CLI::IsMember({"sim", "real"}));
-    run_command->add_option("--dir", o.folder, "where the real world keeps its files (default: a temporary folder)");
-    run_command->add_option("--duration", o.duration, "measure for so long, e.g. 200ms, instead of until confident");
+    run_command->add_option("--seed", o.seed,
+                            "seed of all random streams (default: the scenario's, or 1)");
+    run_command->add_option("--world", o.world, "sim, or real: the same arrays over files")
+        ->check(CLI::IsMember({"sim", "real"}));
+    run_command->add_option("--dir", o.folder,
+                            "where the real world keeps its files (default: a temporary folder)");
+    run_command->add_option("--duration", o.duration,
+                            "measure for so long, e.g. 200ms, instead of until confident");
     run_command->add_option("--json", o.json, "write the whole answer to this file");
     run_command->add_flag("--quick", o.quick, "a tenth of the confidence, for a glance");
 
-    CLI::App* const check_command = app.add_subcommand("check", "read a scenario and say what it would run");
+    CLI::App* const check_command =
+        app.add_subcommand("check", "read a scenario and say what it would run");
     check_command->add_option("FILE", o.file, "scenario")->required();
     for (CLI::App* c : {run_command, check_command})
-        c->add_option("--set", o.settings, "set a value of the scenario: path=value")->type_size(1)->allow_extra_args(false);
+        c->add_option("--set", o.settings, "set a value of the scenario: path=value")
+            ->type_size(1)
+            ->allow_extra_args(false);
 
-    CLI::App* const parts_command = app.add_subcommand("parts", "list the catalogue, or a part's values with their sources");
+    CLI::App* const parts_command =
+        app.add_subcommand("parts", "list the catalogue, or a part's values with their sources");
     parts_command->add_option("NAME", name, "part");
 
-    CLI::App* const validate_command = app.add_subcommand("validate", "predict the published measurements and compare");
-    validate_command->add_option("TESTBED", v.testbed, "one testbed, such as starwind-graid (default: all)");
-    validate_command->add_option("--json", v.json, "write rows, summary and fitted values to this file");
+    CLI::App* const validate_command =
+        app.add_subcommand("validate", "predict the published measurements and compare");
+    validate_command->add_option("TESTBED", v.testbed,
+                                 "one testbed, such as starwind-graid (default: all)");
+    validate_command->add_option("--json", v.json,
+                                 "write rows, summary and fitted values to this file");
     validate_command->add_flag("--record", v.record, "accept the predictions as the new reference");
     validate_command->add_option("--rows", v.rows, "only rows whose id matches this pattern");
 
-    CLI::App* const bench_command = app.add_subcommand("bench", "measure how fast storlab simulates");
+    CLI::App* const bench_command =
+        app.add_subcommand("bench", "measure how fast storlab simulates");
     bench_command->add_option("CASE", b.names, "only these cases");
     bench_command->add_option("--json", b.json, "write the figures to this file");
-    bench_command->add_option("--repeat", b.repeat, "runs of each case; the median counts")->check(CLI::Range(1, 99));
+    bench_command->add_option("--repeat", b.repeat, "runs of each case; the median counts")
+        ->check(CLI::Range(1, 99));
 
-    CLI::App* const schema_command = app.add_subcommand("schema", "print the JSON Schema of scenarios, for editors");
+    CLI::App* const schema_command =
+        app.add_subcommand("schema", "print the JSON Schema of scenarios, for editors");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) { // also --help and --version, which are no errors

@@ -62,7 +62,8 @@ void Thread::step() {
     if (job.work.lock && !locking_) {
         locking_ = true;
         job.enter(Layer::lock, now);
-        const Instant released = job.work.lock->serve(now, job.work.hold, job.work.sections, socket_);
+        const Instant released =
+            job.work.lock->serve(now, job.work.hold, job.work.sections, socket_);
         const Duration spin = released - now - job.work.hold;
         spun_ += spin;
         note(Operation::lock_spin, spin);

@@ -1,6 +1,6 @@
 // Threads of one machine. A thread is a serial context: it executes its jobs one after another and
-// keeps its core while it spins for a lock (simultaneous possession: a model that lets the caller go
-// gets the right IOPS and the wrong CPU).
+// keeps its core while it spins for a lock (simultaneous possession: a model that lets the caller
+// go gets the right IOPS and the wrong CPU).
 //
 // With no more threads than physical cores every thread has a core of its own; otherwise the cores
 // are shared, two threads of a core yielding together `smt_yield` of one.
@@ -54,8 +54,8 @@ class Thread final : public Cpu, Event {
 public:
     Thread(Processor& processor, uint32_t socket);
     void run(Job& job) override;
-    Duration busy() const;                      // on its core, spinning included
-    Duration spun() const { return spun_; }     // of which waiting for a lock
+    Duration busy() const;                  // on its core, spinning included
+    Duration spun() const { return spun_; } // of which waiting for a lock
     uint32_t socket() const { return socket_; }
 
 private:

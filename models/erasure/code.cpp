@@ -12,7 +12,8 @@ uint8_t* bytes_of(std::byte* p) { return reinterpret_cast<uint8_t*>(p); }
 } // namespace
 
 ErasureCode::ErasureCode(uint32_t data, uint32_t parities)
-    : k_(data), p_(parities), matrix_((data + parities) * data), tables_(table_bytes * data * parities) {
+    : k_(data), p_(parities), matrix_((data + parities) * data),
+      tables_(table_bytes * data * parities) {
     if (data == 0 || parities == 0 || parities > 2 || data + parities > 255) std::abort();
     gf_gen_rs_matrix(matrix_.data(), static_cast<int>(k_ + p_), static_cast<int>(k_));
     ec_init_tables(static_cast<int>(k_), static_cast<int>(p_), &matrix_[k_ * k_], tables_.data());
@@ -49,8 +50,7 @@ bool ErasureCode::recover(uint64_t missing, std::span<std::byte* const> columns,
     if (lost.empty()) return true;
     // Rows of the survivors, inverted, give the data; a lost parity is its row times that.
     std::vector<uint8_t> survivors(k_ * k_), inverse(k_ * k_), rows(lost.size() * k_);
-    for (uint32_t i = 0; i < k_; i++)
-        std::memcpy(&survivors[i * k_], &matrix_[source[i] * k_], k_);
+    for (uint32_t i = 0; i < k_; i++) std::memcpy(&survivors[i * k_], &matrix_[source[i] * k_], k_);
     if (gf_invert_matrix(survivors.data(), inverse.data(), static_cast<int>(k_)) != 0) return false;
     for (size_t l = 0; l < lost.size(); l++)
         for (uint32_t c = 0; c < k_; c++) {

@@ -25,8 +25,8 @@ public:
     // Adds the change of one data column (old XOR new) to a parity.
     void update(uint32_t parity, uint32_t column, const std::byte* change, std::byte* into,
                 size_t bytes) const;
-    // Recovers the columns in `missing` from the others (bit c: column c). False if more are missing
-    // than there are parities.
+    // Recovers the columns in `missing` from the others (bit c: column c). False if more are
+    // missing than there are parities.
     bool recover(uint64_t missing, std::span<std::byte* const> columns, size_t bytes) const;
 
 private:

@@ -10,7 +10,8 @@ void RaidCard::run(Job& job) {
     Instant at = calendar_.now();
     job.enter(Layer::card, at);
     if (job.work.bytes_in) at = link_.down.serve(at, Bytes(job.work.bytes_in) / link_.read_rate());
-    if (job.work.bytes_out) // parity leaves once it is there; nobody waits for the link's other side
+    if (job.work
+            .bytes_out) // parity leaves once it is there; nobody waits for the link's other side
         link_.up.occupy(at, Bytes(job.work.bytes_out) / link_.write_rate());
     at += job.work.busy;
     job.work = {};

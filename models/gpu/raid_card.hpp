@@ -1,7 +1,7 @@
 // A RAID card with a GPU as an engine for the RAID code: every step of a command is a round through
-// its driver and kernel queue, which takes a fixed time whatever is under way beside it; bytes it works
-// on come in over its own link, and parity leaves by it. Healthy reads go from the drive to the host's
-// memory and cross nothing here (GRAID SupremeRAID, "data path": StorageReview 2021).
+// its driver and kernel queue, which takes a fixed time whatever is under way beside it; bytes it
+// works on come in over its own link, and parity leaves by it. Healthy reads go from the drive to
+// the host's memory and cross nothing here (GRAID SupremeRAID, "data path": StorageReview 2021).
 // Left out: a limit of the GPU itself, which no published row shows.
 #pragma once
 #include "models/pcie/link.hpp"

@@ -1,5 +1,6 @@
-// The host's way to a local NVMe drive: block layer and driver charge the submitting context and ring
-// the doorbell once it has paid. A command from a context that has paid already goes straight on.
+// The host's way to a local NVMe drive: block layer and driver charge the submitting context and
+// ring the doorbell once it has paid. A command from a context that has paid already goes straight
+// on.
 #pragma once
 #include "sim/seam/block_device.hpp"
 

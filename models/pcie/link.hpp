@@ -2,9 +2,9 @@
 // stations of their own.
 //
 // Line coding 128b/130b (PCI Express Base Specification 3.0 and 4.0, section 4.2.2). A memory write
-// carries up to max_payload of data in 24 bytes of framing, sequence, header and CRC (64-bit address);
-// a read of host memory comes back in completions of read_completion bytes with 20 bytes around each.
-// A share of the link goes to acknowledgements and credits (DLLPs).
+// carries up to max_payload of data in 24 bytes of framing, sequence, header and CRC (64-bit
+// address); a read of host memory comes back in completions of read_completion bytes with 20 bytes
+// around each. A share of the link goes to acknowledgements and credits (DLLPs).
 #pragma once
 #include "sim/base/quantity.hpp"
 #include "sim/kernel/station.hpp"
@@ -21,7 +21,7 @@ struct PcieOptions {
 class PcieLink {
 public:
     explicit PcieLink(const PcieOptions& options);
-    static Rate raw(int generation, int lanes); // one way, after line coding
+    static Rate raw(int generation, int lanes);     // one way, after line coding
     Rate write_rate() const { return write_rate_; } // device writes host memory
     Rate read_rate() const { return read_rate_; }   // device reads host memory
     Duration hop() const { return options_.hop; }
@@ -40,7 +40,8 @@ public:
 private:
     PcieOptions options_;
     Rate write_rate_, read_rate_;
-    Duration command_time_; // a 64-byte command fetched, or a 16-byte completion and an interrupt written
+    Duration command_time_; // a 64-byte command fetched, or a 16-byte completion and an interrupt
+                            // written
 };
 
 } // namespace storlab

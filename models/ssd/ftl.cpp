@@ -144,9 +144,8 @@ void Ftl::age(uint32_t extent_pages, uint64_t seed) {
 }
 
 double Ftl::take_write_amplification() {
-    const double wa = host_pages_ ? 1 + static_cast<double>(moved_pages_) /
-                                            static_cast<double>(host_pages_)
-                                  : 1;
+    const double wa =
+        host_pages_ ? 1 + static_cast<double>(moved_pages_) / static_cast<double>(host_pages_) : 1;
     host_pages_ = moved_pages_ = 0;
     return wa;
 }

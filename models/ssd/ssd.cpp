@@ -8,8 +8,8 @@ namespace storlab {
 namespace {
 constexpr Bytes map_page{4096};
 
-// The slice keeps the drive's number of superblocks, so their size scales with it: a superblock must
-// still hold very many of the largest random extent, or greedy's victims come out too empty.
+// The slice keeps the drive's number of superblocks, so their size scales with it: a superblock
+// must still hold very many of the largest random extent, or greedy's victims come out too empty.
 FtlOptions ftl_options(const SsdOptions& o) {
     constexpr uint32_t superblocks = 640;
     const uint64_t logical = (o.blocks * uint64_t(o.block.count()) + 4095) / 4096;
@@ -20,8 +20,7 @@ FtlOptions ftl_options(const SsdOptions& o) {
     const double raw = static_cast<double>(logical) * (1 + o.over_provisioning);
     f.superblocks = superblocks;
     const double size = raw / superblocks;
-    f.pages_per_superblock =
-        std::max(1u, static_cast<uint32_t>(size / f.unit + 0.5)) * f.unit;
+    f.pages_per_superblock = std::max(1u, static_cast<uint32_t>(size / f.unit + 0.5)) * f.unit;
     f.superblocks = static_cast<uint32_t>(raw / f.pages_per_superblock + 0.5);
     // A tiny slice of a drive with little spare: enough superblocks to collect at all.
     const auto needed = static_cast<uint32_t>(logical / f.pages_per_superblock + 1) + f.reserve + 3;
@@ -127,8 +126,8 @@ void Ssd::answered(Event& e) {
     r.finish(d.failed_ ? IoStatus::no_device : IoStatus::ok).resume();
 }
 
-// All planes of a die sense together, so what stands side by side on them costs one sense; parts arrive
-// in any order.
+// All planes of a die sense together, so what stands side by side on them costs one sense; parts
+// arrive in any order.
 void Ssd::read_large(Request& r, uint64_t first, uint64_t last) {
     const Instant now = calendar_.now();
     const auto per_sense = static_cast<uint32_t>(o_.flash_page / map_page) * o_.planes;
@@ -159,7 +158,8 @@ void Ssd::page_sensed(Event& e) {
     Ssd& d = *f.ssd;
     FifoStation& channel = d.channels_[f.die % d.channels_.size()];
     f.fire = page_transferred;
-    d.calendar_.schedule(f, channel.serve(d.calendar_.now(), map_page * f.pages / d.o_.channel_rate));
+    d.calendar_.schedule(f,
+                         channel.serve(d.calendar_.now(), map_page * f.pages / d.o_.channel_rate));
 }
 void Ssd::page_transferred(Event& e) {
     auto& f = static_cast<FlashRead&>(e);

@@ -1,10 +1,10 @@
-// A solid-state drive behind its PCIe link: command fetch, one controller, a power-safe write buffer,
-// a page map with its collector, channels and dies. A command is a chain of handlers on the request
-// itself; a read that touches several flash pages uses one pooled event for each.
+// A solid-state drive behind its PCIe link: command fetch, one controller, a power-safe write
+// buffer, a page map with its collector, channels and dies. A command is a chain of handlers on the
+// request itself; a read that touches several flash pages uses one pooled event for each.
 //
-// Controller time is one budget: every command costs some, and every page programmed (the host's and
-// the collector's) costs its bytes at the back end's rate.
-// Left out: map pages on flash, SLC cache, several namespaces, trim.
+// Controller time is one budget: every command costs some, and every page programmed (the host's
+// and the collector's) costs its bytes at the back end's rate. Left out: map pages on flash, SLC
+// cache, several namespaces, trim.
 #pragma once
 #include "models/nand/die.hpp"
 #include "models/pcie/link.hpp"
@@ -20,22 +20,22 @@ namespace storlab {
 enum class SsdState : uint8_t { fresh, filled, steady };
 
 struct SsdOptions {
-    uint64_t blocks = 0;           // of this simulated slice
-    Bytes block{4096};             // logical block: 4 KiB, or 512 B
-    uint32_t payload = 16;         // sketch bytes a block
-    double over_provisioning = 0;  // raw capacity / capacity - 1
+    uint64_t blocks = 0;          // of this simulated slice
+    Bytes block{4096};            // logical block: 4 KiB, or 512 B
+    uint32_t payload = 16;        // sketch bytes a block
+    double over_provisioning = 0; // raw capacity / capacity - 1
     uint32_t channels = 8, dies = 64, planes = 2;
     Bytes flash_page = Bytes::kib(16);
-    uint32_t program_pages = 1;    // flash pages a plane programs in one shot
-    uint32_t block_pages = 256;    // flash pages in an erase block of one plane
+    uint32_t program_pages = 1; // flash pages a plane programs in one shot
+    uint32_t block_pages = 256; // flash pages in an erase block of one plane
     NandTiming nand;
     Rate channel_rate, backend_rate;
     Duration command_read, command_write; // controller time a command
-    Duration write_latency;        // from a command's decoding until the buffer has it safe
-    uint32_t buffer_pages = 2048;  // map pages of 4 KiB
+    Duration write_latency;               // from a command's decoding until the buffer has it safe
+    uint32_t buffer_pages = 2048;         // map pages of 4 KiB
     PcieOptions link;
     SsdState state = SsdState::fresh;
-    Bytes aged_by{4096};           // extent of the random overwrites that led to the steady state
+    Bytes aged_by{4096}; // extent of the random overwrites that led to the steady state
     uint64_t seed = 1;
 };
 
@@ -54,7 +54,7 @@ public:
     void fail() { failed_ = true; }
     bool failed() const { return failed_; }
 
-    static Ftl aged_map(const SsdOptions& options);     // the map of the options' start state
+    static Ftl aged_map(const SsdOptions& options); // the map of the options' start state
     const SsdCounters& counters() const { return counters_; }
     void describe(const std::string& name, std::vector<StationDescription>& out) const;
     Bytes written() const { return Bytes(static_cast<int64_t>(counters_.host_pages) * 4096); }
@@ -73,7 +73,7 @@ private:
     };
     Calendar& calendar_;
     const SsdOptions o_;
-    const uint32_t unit_pages_;    // map pages one program holds
+    const uint32_t unit_pages_; // map pages one program holds
     const uint64_t units_per_erase_;
     const Duration backend_page_;
     PcieLink link_;
@@ -84,9 +84,9 @@ private:
     Store store_;
     Ftl ftl_;
     SsdCounters counters_;
-    uint32_t credits_;             // map pages of room in the buffer
+    uint32_t credits_; // map pages of room in the buffer
     uint32_t last_host_page_ = Ftl::unmapped;
-    EventQueue waiting_;           // writes waiting for room in the buffer
+    EventQueue waiting_; // writes waiting for room in the buffer
     std::vector<std::unique_ptr<FlashRead>> reads_;
     std::vector<FlashRead*> free_reads_;
     std::vector<std::unique_ptr<Program>> programs_;

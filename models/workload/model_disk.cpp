@@ -91,7 +91,8 @@ void ModelDisk::complete(uint64_t sector, Overlap& o, uint32_t version) {
     }
     size_t possible = 0;
     for (const Write& w : o.writes) possible += w.superseded == 0;
-    // One candidate, and the newest version: simple again. Reads in flight saw at most the kept ones.
+    // One candidate, and the newest version: simple again. Reads in flight saw at most the kept
+    // ones.
     if (possible == 1 && done->superseded == 0 && version == o.newest) {
         overlaps_of_.erase(sector);
         entries_[sector] = version << 2;
@@ -129,7 +130,8 @@ uint32_t ModelDisk::end_read(uint64_t sector, uint32_t count, const std::byte* d
         }
         const uint32_t newest = (entry >> 2) + ((entry & 3) == writing);
         bool found = false;
-        for (uint32_t v = newest + 1; !found && v-- > mark.since[i];) found = holds(data, sector + i, v);
+        for (uint32_t v = newest + 1; !found && v-- > mark.since[i];)
+            found = holds(data, sector + i, v);
         if (found) continue;
         report(sector + i, data, mark.since[i], newest);
         wrong++;

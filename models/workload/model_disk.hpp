@@ -1,7 +1,8 @@
-// What a volume must return. Every write of a sector carries a version, and the contents follow from
-// (sector, version), so only versions are kept. A read is right if, per sector, it returns a version
-// that was current at some instant between its issue and its completion. Overlapping writes may land in
-// either order, but reads that come after must agree; a write that failed may be there or not.
+// What a volume must return. Every write of a sector carries a version, and the contents follow
+// from (sector, version), so only versions are kept. A read is right if, per sector, it returns a
+// version that was current at some instant between its issue and its completion. Overlapping writes
+// may land in either order, but reads that come after must agree; a write that failed may be there
+// or not.
 #pragma once
 #include "sim/base/random.hpp"
 #include "sim/seam/block_device.hpp"
@@ -25,7 +26,8 @@ inline void fill_sector(std::byte* at, uint32_t payload, uint64_t sector, uint32
 
 class ModelDisk {
 public:
-    // What a volume holds at version 0: fill_sector(.., 0) in every sector, or zeros, as a new file.
+    // What a volume holds at version 0: fill_sector(.., 0) in every sector, or zeros, as a new
+    // file.
     enum class Start : uint8_t { filled, zeros };
     ModelDisk(uint64_t sectors, uint32_t payload, Start start);
 
@@ -43,10 +45,10 @@ public:
     // Sectors whose contents are wrong.
     uint32_t end_read(uint64_t sector, uint32_t count, const std::byte* data, const ReadMark& mark);
 
-    uint64_t verified() const { return verified_; }    // sectors read and compared
+    uint64_t verified() const { return verified_; } // sectors read and compared
     uint64_t mismatches() const { return mismatches_; }
     const std::vector<std::string>& first_mismatches() const { return first_; }
-    uint64_t overlaps() const { return overlaps_; }    // writes issued onto a write in flight
+    uint64_t overlaps() const { return overlaps_; } // writes issued onto a write in flight
     bool written(uint64_t sector) const { return entries_[sector] != 0; }
 
 private:
@@ -54,8 +56,9 @@ private:
     enum State : uint32_t { settled = 0, writing = 1, several = 2 };
     struct Write {
         uint32_t version;
-        uint64_t issued, completed; // moments; completed 0: in flight, or failed and forever possible
-        uint64_t superseded = 0;    // the moment from which reads issued later must not see it
+        uint64_t issued,
+            completed;           // moments; completed 0: in flight, or failed and forever possible
+        uint64_t superseded = 0; // the moment from which reads issued later must not see it
     };
     struct Overlap { // a sector with more than one candidate
         uint32_t newest;

@@ -11,7 +11,7 @@
 
 namespace storlab {
 
-struct SourcePlace {               // lines and columns count from 1; 0 means "the file as a whole"
+struct SourcePlace { // lines and columns count from 1; 0 means "the file as a whole"
     std::string file;
     int line = 0;
     int column = 0;

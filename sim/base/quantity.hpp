@@ -23,7 +23,10 @@ public:
     constexpr Bytes operator/(int64_t k) const { return Bytes(n_ / k); }
     constexpr int64_t operator/(Bytes o) const { return n_ / o.n_; }
     constexpr Bytes operator%(Bytes o) const { return Bytes(n_ % o.n_); }
-    constexpr Bytes& operator+=(Bytes o) { n_ += o.n_; return *this; }
+    constexpr Bytes& operator+=(Bytes o) {
+        n_ += o.n_;
+        return *this;
+    }
 
 private:
     int64_t n_ = 0;

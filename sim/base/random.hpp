@@ -7,10 +7,13 @@
 
 namespace storlab {
 
-// The finaliser of SplitMix64: a bijection on 64 bits in which every input bit reaches every output.
+// The finaliser of SplitMix64: a bijection on 64 bits in which every input bit reaches every
+// output.
 constexpr uint64_t mix(uint64_t x) {
-    x ^= x >> 30; x *= 0xbf58476d1ce4e5b9ull;
-    x ^= x >> 27; x *= 0x94d049bb133111ebull;
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9ull;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebull;
     return x ^ (x >> 31);
 }
 // FNV-1a over the bytes of a name.
@@ -28,8 +31,12 @@ public:
     }
     uint64_t next() {
         const uint64_t out = rotate(s_[0] + s_[3], 23) + s_[0], t = s_[1] << 17;
-        s_[2] ^= s_[0]; s_[3] ^= s_[1]; s_[1] ^= s_[2]; s_[0] ^= s_[3];
-        s_[2] ^= t; s_[3] = rotate(s_[3], 45);
+        s_[2] ^= s_[0];
+        s_[3] ^= s_[1];
+        s_[1] ^= s_[2];
+        s_[0] ^= s_[3];
+        s_[2] ^= t;
+        s_[3] = rotate(s_[3], 45);
         return out;
     }
     // Uniform on [0, n); n > 0. The bias of the multiply is below n / 2^64.

@@ -39,7 +39,8 @@ public:
     static constinit inline thread_local uint64_t fresh_bytes = 0;
 
 private:
-    static constexpr size_t classes = 64; // frames up to 2 KiB; a larger one is rare enough to malloc
+    static constexpr size_t classes =
+        64; // frames up to 2 KiB; a larger one is rare enough to malloc
     static constinit inline thread_local void* free_[classes] = {};
 };
 
@@ -84,8 +85,13 @@ public:
 
     explicit Task(std::coroutine_handle<promise_type> h) : h_(h) {}
     Task(Task&& o) noexcept : h_(std::exchange(o.h_, {})) {}
-    Task& operator=(Task&& o) noexcept { std::swap(h_, o.h_); return *this; }
-    ~Task() { if (h_) h_.destroy(); }
+    Task& operator=(Task&& o) noexcept {
+        std::swap(h_, o.h_);
+        return *this;
+    }
+    ~Task() {
+        if (h_) h_.destroy();
+    }
 
     bool await_ready() const { return false; }
     Handle await_suspend(Handle waiter) {
@@ -127,8 +133,13 @@ public:
 
     explicit Task(std::coroutine_handle<promise_type> h) : h_(h) {}
     Task(Task&& o) noexcept : h_(std::exchange(o.h_, {})) {}
-    Task& operator=(Task&& o) noexcept { std::swap(h_, o.h_); return *this; }
-    ~Task() { if (h_) h_.destroy(); }
+    Task& operator=(Task&& o) noexcept {
+        std::swap(h_, o.h_);
+        return *this;
+    }
+    ~Task() {
+        if (h_) h_.destroy();
+    }
 
     bool await_ready() const { return false; }
     Handle await_suspend(Handle waiter) {

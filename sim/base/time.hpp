@@ -1,6 +1,7 @@
 // Instants and durations on one int64 picosecond grid (reach: 106 days either side of zero).
 // They are distinct types so that two instants cannot be added; a bare number never means a time.
-// Picoseconds because a byte on a 400 Gbit/s link is 20 ps: nanoseconds would be 2 % off a short frame.
+// Picoseconds because a byte on a 400 Gbit/s link is 20 ps: nanoseconds would be 2 % off a short
+// frame.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -34,8 +35,14 @@ public:
     constexpr double operator/(Duration o) const {
         return static_cast<double>(ps_) / static_cast<double>(o.ps_);
     }
-    constexpr Duration& operator+=(Duration o) { ps_ += o.ps_; return *this; }
-    constexpr Duration& operator-=(Duration o) { ps_ -= o.ps_; return *this; }
+    constexpr Duration& operator+=(Duration o) {
+        ps_ += o.ps_;
+        return *this;
+    }
+    constexpr Duration& operator-=(Duration o) {
+        ps_ -= o.ps_;
+        return *this;
+    }
     // A real factor, rounded to the nearest picosecond.
     constexpr Duration scaled(double factor) const { return seconds(in_seconds() * factor); }
 
@@ -55,7 +62,10 @@ public:
     constexpr Instant operator+(Duration d) const { return Instant(t_ + d); }
     constexpr Instant operator-(Duration d) const { return Instant(t_ - d); }
     constexpr Duration operator-(Instant o) const { return t_ - o.t_; }
-    constexpr Instant& operator+=(Duration d) { t_ += d; return *this; }
+    constexpr Instant& operator+=(Duration d) {
+        t_ += d;
+        return *this;
+    }
 
 private:
     explicit constexpr Instant(Duration t) : t_(t) {}

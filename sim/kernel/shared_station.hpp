@@ -1,6 +1,6 @@
-// Processor sharing: all customers are served at once, at a speed that depends on how many there are.
-// Exact by virtual time: V advances at the speed of one customer, a customer that arrives at V with
-// work w leaves at V + w. Used for cores with more threads than logical CPUs.
+// Processor sharing: all customers are served at once, at a speed that depends on how many there
+// are. Exact by virtual time: V advances at the speed of one customer, a customer that arrives at V
+// with work w leaves at V + w. Used for cores with more threads than logical CPUs.
 #pragma once
 #include "sim/kernel/calendar.hpp"
 #include "sim/kernel/station.hpp"

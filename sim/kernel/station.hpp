@@ -1,5 +1,6 @@
 // FIFO stations whose completion date is known at arrival: no queue, no departure event.
-// Each counts what it serves, so utilisation, throughput and mean queue follow without a second model.
+// Each counts what it serves, so utilisation, throughput and mean queue follow without a second
+// model.
 #pragma once
 #include "sim/base/time.hpp"
 #include <cstdint>
@@ -11,8 +12,8 @@ namespace storlab {
 // What a station says about itself; the closed-form tests and the report are built from it.
 struct StationCount {
     uint64_t served = 0;
-    Duration busy;      // sum of service times
-    Duration sojourn;   // sum of waiting and service times
+    Duration busy;    // sum of service times
+    Duration sojourn; // sum of waiting and service times
     StationCount operator-(const StationCount& o) const {
         return {served - o.served, busy - o.busy, sojourn - o.sojourn};
     }
@@ -46,7 +47,8 @@ private:
     StationCount count_;
 };
 
-class MultiServerStation { // c servers, one queue (Kiefer-Wolfowitz): a heap of the dates they are free
+class MultiServerStation { // c servers, one queue (Kiefer-Wolfowitz): a heap of the dates they are
+                           // free
 public:
     explicit MultiServerStation(uint32_t servers) : free_(servers) {}
     Instant serve(Instant now, Duration service) {

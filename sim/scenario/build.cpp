@@ -5,8 +5,9 @@
 namespace storlab {
 
 namespace {
-constexpr uint64_t most_blocks = 12'600'000; // of all drives together: some 350 MB of sketches and maps
-constexpr uint64_t least_blocks = 4096;      // of a drive: below this a slice is no likeness
+constexpr uint64_t most_blocks =
+    12'600'000;                         // of all drives together: some 350 MB of sketches and maps
+constexpr uint64_t least_blocks = 4096; // of a drive: below this a slice is no likeness
 
 Duration cost(const Part& part, std::string_view name, Hertz clock) {
     return part ? part.cost(name, clock) : Duration{};
@@ -43,7 +44,8 @@ SsdOptions ssd_options(const DriveSchema& d, const MachineSchema& m, const Slice
     o.block = slice.sector;
     o.payload = slice.payload;
     o.over_provisioning = static_cast<double>(p.size("raw_capacity").count()) /
-                              static_cast<double>(p.size("capacity").count()) - 1;
+                              static_cast<double>(p.size("capacity").count()) -
+                          1;
     o.channels = static_cast<uint32_t>(p.count("channels", {1, 1024}));
     o.dies = static_cast<uint32_t>(p.count("dies", {1, 65535}));
     o.planes = static_cast<uint32_t>(p.count("planes", {1, 64}));
@@ -51,13 +53,15 @@ SsdOptions ssd_options(const DriveSchema& d, const MachineSchema& m, const Slice
     p.size("map_page"); // 4 KiB in every drive modelled
     o.program_pages = static_cast<uint32_t>(p.count("program_pages", {1, 64}));
     o.block_pages = static_cast<uint32_t>(p.count("block_pages", {1, 1 << 20}));
-    o.nand = {p.duration("t_read"), p.duration("t_program"), p.duration("t_erase"), p.duration("t_suspend")};
+    o.nand = {p.duration("t_read"), p.duration("t_program"), p.duration("t_erase"),
+              p.duration("t_suspend")};
     o.channel_rate = p.rate("channel_rate");
     o.backend_rate = p.rate("backend_rate");
     o.command_read = p.duration("command_read");
     o.command_write = p.duration("command_write");
     o.write_latency = p.duration("write_ack");
-    const auto unit = static_cast<uint32_t>(o.flash_page / Bytes(4096)) * o.planes * o.program_pages;
+    const auto unit =
+        static_cast<uint32_t>(o.flash_page / Bytes(4096)) * o.planes * o.program_pages;
     o.buffer_pages = std::max(static_cast<uint32_t>(p.size("buffer") / Bytes(4096)), unit);
     o.link = pcie_options(m, parse_slot(p.text("host_link"), d.place));
     o.state = d.state;
@@ -79,7 +83,8 @@ PcieOptions pcie_options(const MachineSchema& m, const Slot& slot) {
 
 ProcessorOptions processor_options(const MachineSchema& m) {
     return {m.sockets, static_cast<uint32_t>(m.cpu.count("cores", {1, 1024})),
-            static_cast<uint32_t>(m.cpu.count("threads_per_core", {1, 8})), m.cpu.factor("smt_yield")};
+            static_cast<uint32_t>(m.cpu.count("threads_per_core", {1, 8})),
+            m.cpu.factor("smt_yield")};
 }
 
 PriceList host_prices(const MachineSchema& m, const Scenario& s) {
@@ -124,25 +129,33 @@ RaidOptions raid_options(const ArraySchema& a, const Scenario& s, const Slice& s
     if (a.card.empty()) return o;
     o.through_engine = true;
     for (const CardSchema& c : s.machine(a.machine)->cards)
-        if (c.name == a.card) o.piece_blocks = static_cast<uint32_t>(c.part.size("piece") / slice.sector);
+        if (c.name == a.card)
+            o.piece_blocks = static_cast<uint32_t>(c.part.size("piece") / slice.sector);
     return o;
 }
 
 HandOver hand_over(const ArraySchema& a) {
-    return {a.engine.duration("hand_over_same_socket"), a.engine.duration("hand_over_other_socket")};
+    return {a.engine.duration("hand_over_same_socket"),
+            a.engine.duration("hand_over_other_socket")};
 }
 
 std::vector<Assumption> assumptions_of(const Scenario& s, const Slice& slice) {
     std::vector<Assumption> all = s.assumptions;
     if (s.run.scale == 0)
-        all.push_back({"run/scale", std::to_string(slice.scale), "assumed", "so that the drives fit in memory", {}});
+        all.push_back({"run/scale",
+                       std::to_string(slice.scale),
+                       "assumed",
+                       "so that the drives fit in memory",
+                       {}});
     std::vector<std::string> seen;
     for (const Part* p : s.parts()) {
         if (std::count(seen.begin(), seen.end(), p->name())) continue;
         seen.push_back(p->name());
         for (const auto& [name, value] : p->values())
             if (p->was_read(name) && value.from != "datasheet" && value.from != "measured")
-                all.push_back({p->name() + "/" + name, value.value.as_text(), value.from,
+                all.push_back({p->name() + "/" + name,
+                               value.value.as_text(),
+                               value.from,
                                value.from == "scenario" ? to_string(value.place)
                                : value.source.empty()   ? value.note
                                                         : value.source,

@@ -7,10 +7,10 @@ namespace {
 // A window holds this many I/Os and an eighth of what is in flight. Short windows cost nothing: the
 // monitor merges them until neighbours are independent.
 constexpr uint64_t ios_a_window = 50;
-constexpr uint64_t most_ios = 60'000'000;     // a run that is not confident by then says so
+constexpr uint64_t most_ios = 60'000'000; // a run that is not confident by then says so
 constexpr Duration most_simulated = Duration::s(600);
 constexpr Duration longest_pilot = Duration::s(20);
-constexpr double warm = 0.5;                  // the interval only has to exist: no trend is left
+constexpr double warm = 0.5; // the interval only has to exist: no trend is left
 
 int64_t wall_ms() {
     using namespace std::chrono;
@@ -74,9 +74,11 @@ bool Conductor::go_on() {
     if (part_ == Part::measuring) {
         const double seconds = (clock_.now() - from_).in_seconds();
         uint64_t measured = 0;
-        for (const auto& l : loads_) measured += iops(l->load_result(clock_.now() - from_)) * seconds;
+        for (const auto& l : loads_)
+            measured += iops(l->load_result(clock_.now() - from_)) * seconds;
         p.iops = seconds > 0 ? static_cast<double>(measured) / seconds : 0;
-        if (const auto ci = iops_ci95()) p.phase += ", +-" + std::to_string(*ci * 100).substr(0, 4) + " %";
+        if (const auto ci = iops_ci95())
+            p.phase += ", +-" + std::to_string(*ci * 100).substr(0, 4) + " %";
     }
     return control_.progress(p);
 }
@@ -89,7 +91,8 @@ void Conductor::window_over() {
     if (fixed_ > Duration{}) {
         if (part_ == Part::warming_up) measure();
         else if (now >= from_ + fixed_)
-            return finish(run_.until == Until::timeline ? StopReason::timeline : StopReason::duration, false);
+            return finish(
+                run_.until == Until::timeline ? StopReason::timeline : StopReason::duration, false);
     }
     const uint64_t ios = total_ios();
     const Duration latency = total_latency();
@@ -102,12 +105,14 @@ void Conductor::window_over() {
     if (fixed_ > Duration{}) return next_window();
 
     const SteadyMonitor::Verdict v = monitor_.verdict();
-    const bool steady = v.state == SteadyMonitor::State::confident || v.state == SteadyMonitor::State::wide;
+    const bool steady =
+        v.state == SteadyMonitor::State::confident || v.state == SteadyMonitor::State::wide;
     const bool over_limit = ios > most_ios || now.since_start() > most_simulated;
     if (part_ == Part::warming_up) {
         const bool asked = run_.warm_up && now.since_start() >= *run_.warm_up;
         if (run_.warm_up ? asked : steady || over_limit) measure();
-    } else if (v.confident() && run_.until == Until::confident) return finish(StopReason::confident, false);
+    } else if (v.confident() && run_.until == Until::confident)
+        return finish(StopReason::confident, false);
     if (over_limit && run_.until != Until::load) return finish(StopReason::limit, true);
     next_window();
 }
@@ -125,7 +130,8 @@ void Conductor::pilot() {
         window_ = window_ * 2;
         return next_window();
     }
-    if (in_window > 2 * wanted) window_ = window_.scaled(static_cast<double>(wanted) / static_cast<double>(in_window));
+    if (in_window > 2 * wanted)
+        window_ = window_.scaled(static_cast<double>(wanted) / static_cast<double>(in_window));
     window_ = rounded_up(window_);
     if (run_.step > Duration{}) window_ = run_.step;
     part_ = Part::warming_up;

@@ -12,7 +12,8 @@ class Conductor {
 public:
     // begin_measuring is called at the moment the measured part starts.
     Conductor(const RunSchema& run, const RunControl& control, Clock& clock, Stage& stage,
-              std::vector<std::unique_ptr<LoadObserver>>& loads, std::function<void()> begin_measuring);
+              std::vector<std::unique_ptr<LoadObserver>>& loads,
+              std::function<void()> begin_measuring);
     void start(Duration fixed_length); // zero: until confident
     void load_ended();
 
@@ -39,10 +40,10 @@ private:
     Duration window_ = Duration::us(10), fixed_;
     SteadyMonitor monitor_;
     Instant from_, ended_;
-    uint64_t ios_ = 0;          // of all loads at the last window's end
+    uint64_t ios_ = 0; // of all loads at the last window's end
     Duration latency_;
     uint64_t windows_ = 0;
-    int64_t told_ms_ = 0;       // wall time of the last progress
+    int64_t told_ms_ = 0; // wall time of the last progress
     StopReason reason_ = StopReason::limit;
     bool partial_ = false;
 

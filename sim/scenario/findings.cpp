@@ -47,15 +47,19 @@ void add_stations(RunResult& r, const std::vector<StationDescription>& from,
         r.stations.push_back(std::move(s));
     }
     std::stable_sort(r.stations.begin(), r.stations.end(),
-                     [](const StationResult& a, const StationResult& b) { return a.utilisation > b.utilisation; });
+                     [](const StationResult& a, const StationResult& b) {
+                         return a.utilisation > b.utilisation;
+                     });
     if (to.empty()) return;
     // Service begun counts in full: a station may show a little more than all of the time.
     constexpr double limit = 1.02;
-    r.checks.push_back({"utilisation", highest <= limit, highest, limit,
-                        highest <= limit ? "no station over 100 %" : "a station at " + percent(highest)});
+    r.checks.push_back(
+        {"utilisation", highest <= limit, highest, limit,
+         highest <= limit ? "no station over 100 %" : "a station at " + percent(highest)});
 }
 
-void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<CpuUse>& to, Duration measured) {
+void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<CpuUse>& to,
+              Duration measured) {
     if (measured <= Duration{}) return;
     for (size_t i = 0; i < to.size(); i++) {
         const bool had = i < from.size();
@@ -64,10 +68,13 @@ void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<C
         c.where = to[i].where;
         c.busy = (to[i].busy - (had ? from[i].busy : Duration{})).in_seconds() / all;
         for (size_t op = 0; op < operation_count; op++) {
-            const Duration d = to[i].by_operation[op] - (had ? from[i].by_operation[op] : Duration{});
-            if (d > Duration{}) c.by_operation.emplace_back(std::string(operation_names[op]), d.in_seconds() / all);
+            const Duration d =
+                to[i].by_operation[op] - (had ? from[i].by_operation[op] : Duration{});
+            if (d > Duration{})
+                c.by_operation.emplace_back(std::string(operation_names[op]), d.in_seconds() / all);
         }
-        std::stable_sort(c.by_operation.begin(), c.by_operation.end(), [](auto& a, auto& b) { return a.second > b.second; });
+        std::stable_sort(c.by_operation.begin(), c.by_operation.end(),
+                         [](auto& a, auto& b) { return a.second > b.second; });
         r.cpu.push_back(std::move(c));
     }
 }
@@ -87,7 +94,8 @@ BottleneckResult find_bottleneck(const RunResult& r) {
     }
     std::vector<BottleneckResult::Next> ranked;
     for (const auto& [name, g] : groups) ranked.push_back({name, g.sum / g.n});
-    std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.utilisation > b.utilisation; });
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](auto& a, auto& b) { return a.utilisation > b.utilisation; });
     BottleneckResult b;
     constexpr double nearly_full = 0.85; // beyond, waiting is most of the time
     if (!ranked.empty() && ranked[0].utilisation >= nearly_full) {
@@ -113,13 +121,15 @@ void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& 
     r.checks.push_back({"little", worst <= allowed, worst, allowed, "Little " + percent(worst)});
 }
 
-void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads, bool drained) {
+void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads,
+                    bool drained) {
     uint64_t issued = 0, completed = 0;
     for (const auto& l : loads) issued += l->issued(), completed += l->completed();
     const bool ok = issued == completed && drained;
     const double lost = static_cast<double>(issued - completed);
     r.checks.push_back({"accounting", ok, lost, 0,
-                        ok ? "all requests accounted for" : std::to_string(issued - completed) + " requests never came back"});
+                        ok ? "all requests accounted for"
+                           : std::to_string(issued - completed) + " requests never came back"});
 }
 
 void add_integrity(RunResult& r, const Scenario& s, Testbed& bed) {
@@ -130,7 +140,8 @@ void add_integrity(RunResult& r, const Scenario& s, Testbed& bed) {
             if (!m || std::exchange(seen[name], true)) continue;
             r.integrity.verified += m->verified();
             r.integrity.mismatches += m->mismatches();
-            for (const std::string& text : m->first_mismatches()) r.integrity.first.push_back(name + ": " + text);
+            for (const std::string& text : m->first_mismatches())
+                r.integrity.first.push_back(name + ": " + text);
         }
     for (const ArraySchema& a : s.arrays) {
         if (!bed.model(a.name)) continue;

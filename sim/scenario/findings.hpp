@@ -13,12 +13,14 @@ namespace storlab {
 
 void add_stations(RunResult& r, const std::vector<StationDescription>& from,
                   const std::vector<StationDescription>& to, Duration measured);
-void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<CpuUse>& to, Duration measured);
+void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<CpuUse>& to,
+              Duration measured);
 // Stations of one kind in one group (storage/ssd/*) count as one. Nothing binds when none is nearly
 // full: then more I/Os in flight would raise the rate.
 BottleneckResult find_bottleneck(const RunResult& r);
 void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& loads);
-void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads, bool drained);
+void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads,
+                    bool drained);
 void add_integrity(RunResult& r, const Scenario& s, Testbed& bed);
 std::string hex_text(uint64_t x);
 

@@ -20,7 +20,9 @@ std::string installed_folder(const std::string& name) {
     places.push_back(fs::current_path(error));
     for (const fs::path& p : places)
         if (fs::is_directory(p / name, error)) return (p / name).string();
-    throw InputError({"storlab", 0, 0}, "cannot find the folder " + name + " that comes with the program; set STORLAB_HOME to where it is");
+    throw InputError({"storlab", 0, 0},
+                     "cannot find the folder " + name +
+                         " that comes with the program; set STORLAB_HOME to where it is");
 }
 
 } // namespace storlab

@@ -5,8 +5,8 @@
 
 namespace storlab {
 
-// The folder scenarios/ (or validation/) that belongs to this program. STORLAB_HOME, if set, is looked
-// at first, then the folders above the program. InputError when there is none.
+// The folder scenarios/ (or validation/) that belongs to this program. STORLAB_HOME, if set, is
+// looked at first, then the folders above the program. InputError when there is none.
 std::string installed_folder(const std::string& name);
 inline std::string parts_folder() { return installed_folder("scenarios/parts"); }
 

@@ -10,7 +10,8 @@ constexpr int input_output_error = 5; // EIO, as fio reports it
 
 std::string describe(const LoadSchema& load) {
     if (load.jobs.size() != 1) return std::to_string(load.jobs.size()) + " jobs";
-    static constexpr const char* names[] = {"read", "write", "randread", "randwrite", "rw", "randrw"};
+    static constexpr const char* names[] = {"read",      "write", "randread",
+                                            "randwrite", "rw",    "randrw"};
     const fio::Job& j = load.jobs[0];
     const Bytes block = (j.reads() ? j.block.read : j.block.write).largest();
     return std::string(names[static_cast<int>(j.rw)]) + " " + format_size(block);
@@ -22,9 +23,7 @@ LoadObserver::LoadObserver(const LoadSchema& load, Duration step)
     if (step > Duration{}) series_.emplace(step, Instant{});
 }
 
-void LoadObserver::use_step(Duration step, Instant now) {
-    series_.emplace(step, now);
-}
+void LoadObserver::use_step(Duration step, Instant now) { series_.emplace(step, now); }
 
 void LoadObserver::completed(const IoRecord& io) {
     const Instant now = io.completed;
@@ -79,7 +78,8 @@ LoadResult LoadObserver::load_result(Duration measured) const {
     r.measured = measured;
     r.effective_depth = mean_in_flight(measured);
     for (const JobCount& j : jobs_)
-        for (const auto& [from, to] : {std::pair{&j.read, &r.read}, std::pair{&j.write, &r.write}}) {
+        for (const auto& [from, to] :
+             {std::pair{&j.read, &r.read}, std::pair{&j.write, &r.write}}) {
             to->errors += from->flow.errors;
             to->bytes += from->flow.bytes;
             to->latency.merge(from->flow.latency);
@@ -96,7 +96,8 @@ void LoadObserver::job_results(Duration measured, std::vector<JobResult>& out) c
         r.elapsed = r.job_runtime = measured;
         r.options = load_.options;
         r.sync = jobs_[i].flushes;
-        for (const auto& [from, to] : {std::pair{&jobs_[i].read, &r.read}, std::pair{&jobs_[i].write, &r.write}}) {
+        for (const auto& [from, to] :
+             {std::pair{&jobs_[i].read, &r.read}, std::pair{&jobs_[i].write, &r.write}}) {
             *to = from->job;
             to->bytes = from->flow.bytes;
             to->completion = to->latency = from->flow.latency;

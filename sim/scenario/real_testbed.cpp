@@ -16,8 +16,10 @@ public:
                 for (char& c : name)
                     if (c == '/') c = '.';
                 const std::string path = (std::filesystem::path(folder) / name).string();
-                std::filesystem::remove(path); // contents of an earlier run are not this run's start
-                files_[d.path] = std::make_unique<FileDevice>(world, FileOptions{path, slice_blocks(d, slice), slice.sector});
+                std::filesystem::remove(
+                    path); // contents of an earlier run are not this run's start
+                files_[d.path] = std::make_unique<FileDevice>(
+                    world, FileOptions{path, slice_blocks(d, slice), slice.sector});
                 drives_[d.path] = files_[d.path].get();
             }
         for (const ArraySchema& a : s.arrays) build_array(a, world, cpu_, nullptr);
@@ -56,7 +58,8 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Testbed> real_testbed(const Scenario& s, RealWorld& world, const std::string& folder) {
+std::unique_ptr<Testbed> real_testbed(const Scenario& s, RealWorld& world,
+                                      const std::string& folder) {
     const Slice slice{s.run.scale ? s.run.scale : choose_scale(s), s.run.sector,
                       static_cast<uint32_t>(s.run.sector.count())};
     return std::make_unique<RealTestbed>(s, slice, world, folder);

@@ -4,7 +4,8 @@
 
 namespace storlab {
 
-RepairShop::RepairShop(const Scenario& s, Testbed& bed, Stage& stage) : s_(s), bed_(bed), stage_(stage) {
+RepairShop::RepairShop(const Scenario& s, Testbed& bed, Stage& stage)
+    : s_(s), bed_(bed), stage_(stage) {
     for (const ArraySchema& a : s.arrays) {
         spares_[a.name] = a.spares;
         if (Raid* const raid = bed.array(a.name))
@@ -24,7 +25,8 @@ void RepairShop::schedule() {
     for (const TimelineEvent& e : s_.timeline)
         for (const std::string& name : names)
             if (e.target.matches(name))
-                stage_.at(Instant::at(e.at), to_string(e.verb) + " " + name, [this, &e, name] { act(e, name); });
+                stage_.at(Instant::at(e.at), to_string(e.verb) + " " + name,
+                          [this, &e, name] { act(e, name); });
 }
 
 void RepairShop::act(const TimelineEvent& e, const std::string& target) {
@@ -38,7 +40,8 @@ void RepairShop::act(const TimelineEvent& e, const std::string& target) {
                 [](void* c, ScrubReport r) {
                     auto& s = *static_cast<Scrub*>(c);
                     s.done = r;
-                    s.shop->mark("scrub", s.array, "done, " + std::to_string(r.mismatches) + " differ");
+                    s.shop->mark("scrub", s.array,
+                                 "done, " + std::to_string(r.mismatches) + " differ");
                     return nothing();
                 })
         .resume();
@@ -74,13 +77,15 @@ FullSize RepairShop::full_size(const Rebuild& r) const {
     const Bytes block = bed_.drive(r.spare).geometry().block;
     const uint64_t lines = r.over ? r.done.lines : bed_.array(r.array->name)->rebuilt_lines();
     const Duration took = (r.over ? r.done.ended : bed_.clock().now()) - r.began;
-    const double rate = static_cast<double>(lines) * static_cast<double>(block.count()) / std::max(1e-12, took.in_seconds());
+    const double rate = static_cast<double>(lines) * static_cast<double>(block.count()) /
+                        std::max(1e-12, took.in_seconds());
     FullSize f;
     f.what = "rebuild onto " + r.spare;
     if (rate <= 0) return f;
     f.value = Duration::seconds(static_cast<double>(capacity.count()) / rate);
-    f.arithmetic = format_size(capacity) + " / " + format_rate(Rate::bytes_per_second(rate)) + ", the rate over " +
-                   format_size(block * static_cast<int64_t>(lines)) + (r.over ? "" : ", not finished in this run");
+    f.arithmetic = format_size(capacity) + " / " + format_rate(Rate::bytes_per_second(rate)) +
+                   ", the rate over " + format_size(block * static_cast<int64_t>(lines)) +
+                   (r.over ? "" : ", not finished in this run");
     return f;
 }
 

@@ -24,9 +24,9 @@ double process_seconds() {
 // One run, from objects to answer.
 class Run {
 public:
-    Run(const Scenario& s, const RunControl& c, Testbed& bed, Stage& stage, const Calendar* calendar)
-        : s_(s), control_(c), bed_(bed), stage_(stage), calendar_(calendar),
-          shop_(s, bed, stage) {
+    Run(const Scenario& s, const RunControl& c, Testbed& bed, Stage& stage,
+        const Calendar* calendar)
+        : s_(s), control_(c), bed_(bed), stage_(stage), calendar_(calendar), shop_(s, bed, stage) {
         for (const LoadSchema& l : s.loads)
             observers_.push_back(std::make_unique<LoadObserver>(l, Duration{}));
         for (size_t i = 0; i < s.loads.size(); i++) build_load(i);
@@ -68,7 +68,8 @@ void Run::build_load(size_t i) {
     o.open = l.open;
     loads_.push_back(std::make_unique<fio::Load>(
         bed_.clock(), std::move(volumes), l.jobs,
-        [&](uint32_t, uint32_t) -> Cpu& { return bed_.new_thread(l.from, l.name); }, *observers_[i], o));
+        [&](uint32_t, uint32_t) -> Cpu& { return bed_.new_thread(l.from, l.name); }, *observers_[i],
+        o));
 }
 
 // A slice is smaller than the real thing: I/Os in flight must not meet in it more often than there.
@@ -89,13 +90,16 @@ void Run::check_overlap() const {
             const Geometry g = bed_.target(name).geometry();
             volume += static_cast<double>(g.blocks) * static_cast<double>(g.block.count());
         }
-        const double overlap = static_cast<double>(loads_[i]->depth()) * static_cast<double>(largest) / volume;
+        const double overlap =
+            static_cast<double>(loads_[i]->depth()) * static_cast<double>(largest) / volume;
         if (overlap > most)
-            throw InputError(l.place, "at scale " + std::to_string(bed_.slice().scale) + " the " +
-                                          std::to_string(loads_[i]->depth()) + " I/Os in flight cover " +
-                                          std::to_string(overlap * 100).substr(0, 4) +
-                                          " % of the slice, more than 0.1 %: they would meet as they do not on real "
-                                          "drives; set a smaller run/scale");
+            throw InputError(
+                l.place,
+                "at scale " + std::to_string(bed_.slice().scale) + " the " +
+                    std::to_string(loads_[i]->depth()) + " I/Os in flight cover " +
+                    std::to_string(overlap * 100).substr(0, 4) +
+                    " % of the slice, more than 0.1 %: they would meet as they do not on real "
+                    "drives; set a smaller run/scale");
     }
 }
 
@@ -107,7 +111,8 @@ Duration Run::fixed_length() const {
 }
 Instant Run::horizon() const {
     const Duration fixed = fixed_length();
-    if (fixed > Duration{}) return Instant::at(fixed + s_.run.warm_up.value_or(Duration{}) + Duration::s(1));
+    if (fixed > Duration{})
+        return Instant::at(fixed + s_.run.warm_up.value_or(Duration{}) + Duration::s(1));
     return Instant::at(Duration::s(24 * 3600));
 }
 
@@ -150,10 +155,13 @@ RunResult Run::go(RunCost* cost) {
     const Duration measured = ended - conductor.measured_from();
 
     RunResult r;
-    if (cost) *cost = {cpu1 - cpu0, ios1 - ios0, events1 - events0, frames1 - frames0, FramePool::fresh_bytes};
+    if (cost)
+        *cost = {cpu1 - cpu0, ios1 - ios0, events1 - events0, frames1 - frames0,
+                 FramePool::fresh_bytes};
     fill(r, conductor, measured);
     r.run.simulated = ended.since_start();
-    for (const std::string& f : failures) r.checks.push_back({"actors", false, 1, 0, "an actor failed: " + f});
+    for (const std::string& f : failures)
+        r.checks.push_back({"actors", false, 1, 0, "an actor failed: " + f});
 
     for (auto& l : loads_) l->stop();
     const auto all_idle = [&] {
@@ -164,7 +172,8 @@ RunResult Run::go(RunCost* cost) {
     if (s_.run.check) add_integrity(r, s_, bed_);
     shop_.report(r);
     r.run.trace_hash = control_.real ? "" : hex_text(trace_hash());
-    r.run.wall = Duration::seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_from).count());
+    r.run.wall = Duration::seconds(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_from).count());
     return r;
 }
 

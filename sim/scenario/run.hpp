@@ -1,6 +1,6 @@
 // Runs a scenario in one of the two worlds and gives the complete answer. A run warms up until its
-// windows show no trend, measures until the confidence asked for is reached (or for a given time, or
-// over its timeline), lets what is in flight come back, and scrubs the arrays.
+// windows show no trend, measures until the confidence asked for is reached (or for a given time,
+// or over its timeline), lets what is in flight come back, and scrubs the arrays.
 #pragma once
 #include "sim/report/result.hpp"
 #include "sim/scenario/schema.hpp"
@@ -17,11 +17,11 @@ struct Progress {
 };
 
 struct RunControl {
-    bool real = false;                          // world
-    std::string folder;                         // of the real world's files
-    bool quick = false;                         // a tenth of the confidence for a glance
+    bool real = false;                             // world
+    std::string folder;                            // of the real world's files
+    bool quick = false;                            // a tenth of the confidence for a glance
     std::function<bool(const Progress&)> progress; // called now and then; false: stop, partial
-    std::string command;                        // that reproduces the run
+    std::string command;                           // that reproduces the run
 };
 
 // What it cost to simulate, for `storlab bench`: of the measured part only.

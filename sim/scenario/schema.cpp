@@ -34,13 +34,14 @@ void check_timeline(const Scenario& s, Complaints& complaints) {
         const auto found = select_names(patterns, names, "drive or array", complaints);
         for (const std::string& name : found) {
             const bool array = s.array(name) != nullptr;
-            if (e.verb == Verb::scrub ? array : !array && (e.verb == Verb::fail || e.verb == Verb::pull))
+            if (e.verb == Verb::scrub ? array
+                                      : !array && (e.verb == Verb::fail || e.verb == Verb::pull))
                 continue;
-            complaints.add(e.place, "cannot " + to_string(e.verb) + " '" + name + "'; a drive can fail or be pulled, an array be scrubbed");
+            complaints.add(e.place, "cannot " + to_string(e.verb) + " '" + name +
+                                        "'; a drive can fail or be pulled, an array be scrubbed");
         }
     }
 }
-
 
 Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {
     const ComplaintsPtr complaints = root.complaints();
@@ -100,7 +101,8 @@ std::vector<const Part*> Scenario::parts() const {
 Scenario load_scenario(const std::string& file, const ScenarioOptions& options) {
     return read(load_file(file, new_complaints()), file, options);
 }
-Scenario read_scenario(std::string_view text, const std::string& name, const ScenarioOptions& options) {
+Scenario read_scenario(std::string_view text, const std::string& name,
+                       const ScenarioOptions& options) {
     return read(load_text(text, name, new_complaints()), name, options);
 }
 
@@ -108,8 +110,9 @@ void read_run(const Node& node, Scenario& s) {
     if (!node) return;
     Fields f = node.map();
     RunSchema& r = s.run;
-    const std::string until = f.optional("until").as_one_of({"confident", "duration", "timeline", "load"}, "confident");
-    r.until = until == "duration" ? Until::duration
+    const std::string until =
+        f.optional("until").as_one_of({"confident", "duration", "timeline", "load"}, "confident");
+    r.until = until == "duration"   ? Until::duration
               : until == "timeline" ? Until::timeline
               : until == "load"     ? Until::load
                                     : Until::confident;
@@ -117,7 +120,9 @@ void read_run(const Node& node, Scenario& s) {
         const Node n = f.optional(key);
         const Duration d = n.as_duration(fallback);
         if (n && d <= Duration{}) n.complain(std::string(key) + " must be more than nothing");
-        if (d > Duration::s(86400)) n.complain(std::string(key) + " can be at most 1 d: longer timelines are not simulated I/O by I/O");
+        if (d > Duration::s(86400))
+            n.complain(std::string(key) +
+                       " can be at most 1 d: longer timelines are not simulated I/O by I/O");
         return d;
     };
     r.duration = positive("duration", r.duration);
@@ -126,7 +131,8 @@ void read_run(const Node& node, Scenario& s) {
     if (const Node n = f.optional("warm-up")) r.warm_up = n.as_duration();
     if (const Node n = f.optional("confidence")) {
         r.confidence = n.as_fraction(r.confidence);
-        if (r.confidence < 0.0005 || r.confidence > 0.5) n.complain("confidence must be between 0.05% and 50%");
+        if (r.confidence < 0.0005 || r.confidence > 0.5)
+            n.complain("confidence must be between 0.05% and 50%");
     }
     r.scale = static_cast<uint64_t>(f.optional("scale").as_count({1, int64_t{1} << 32}, 0));
     r.seed = static_cast<uint64_t>(f.optional("seed").as_count({0}, 1));

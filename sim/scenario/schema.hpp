@@ -1,6 +1,6 @@
-// A scenario as its author meant it: plain data, checked against itself (every name used exists, every
-// count is possible), with the place of each thing for later errors. Reading reports everything that is
-// wrong with a file at once.
+// A scenario as its author meant it: plain data, checked against itself (every name used exists,
+// every count is possible), with the place of each thing for later errors. Reading reports
+// everything that is wrong with a file at once.
 #pragma once
 #include "models/raid/layout.hpp"
 #include "models/ssd/ssd.hpp"
@@ -26,7 +26,7 @@ struct CardSchema {
     SourcePlace place;
 };
 
-struct DriveSchema { // one drive; a group of n makes n of them
+struct DriveSchema {  // one drive; a group of n makes n of them
     std::string path; // storage/ssd/3
     Part part;
     SsdState state = SsdState::fresh;
@@ -48,17 +48,17 @@ struct ArraySchema {
     RaidLevel level = RaidLevel::raid5;
     std::vector<std::string> drives, spares; // paths
     Bytes chunk = Bytes::kib(64);
-    std::string card;                        // empty: software
-    Part engine;                             // costs of software RAID
+    std::string card; // empty: software
+    Part engine;      // costs of software RAID
     uint32_t stripes = 0;
     bool reads_through_parity = false;
-    Rate speed_min, speed_max;               // of a rebuild, a member
+    Rate speed_min, speed_max; // of a rebuild, a member
     SourcePlace place;
 };
 
 struct LoadSchema {
     std::string name, from;
-    std::vector<std::string> to;             // arrays or drives
+    std::vector<std::string> to; // arrays or drives
     std::vector<fio::Job> jobs;
     std::vector<std::pair<std::string, std::string>> options; // as written, for the record
     bool open = false;
@@ -69,13 +69,13 @@ enum class Until : uint8_t { confident, duration, timeline, load };
 struct RunSchema {
     Until until = Until::confident;
     Duration duration, settle = Duration::ms(100);
-    std::optional<Duration> warm_up;         // none: detected
-    double confidence = 0.01;                // half width of the 95 % interval, relative
-    uint64_t scale = 0;                      // 0: chosen, so that the slice fits a laptop
+    std::optional<Duration> warm_up; // none: detected
+    double confidence = 0.01;        // half width of the 95 % interval, relative
+    uint64_t scale = 0;              // 0: chosen, so that the slice fits a laptop
     uint64_t seed = 1;
-    Bytes sector{0};                         // 0: 4 KiB, or 512 B where a load needs it
-    Duration step;                           // of the series; zero: chosen
-    bool check = true;                       // contents of every read
+    Bytes sector{0};   // 0: 4 KiB, or 512 B where a load needs it
+    Duration step;     // of the series; zero: chosen
+    bool check = true; // contents of every read
 };
 
 struct Scenario {
@@ -85,10 +85,10 @@ struct Scenario {
     std::vector<LoadSchema> loads;
     std::vector<TimelineEvent> timeline;
     RunSchema run;
-    std::string hash;                        // of the content after all settings, job files included
+    std::string hash; // of the content after all settings, job files included
     uint64_t files_hash = 0;
-    std::vector<Assumption> assumptions;     // made by the reader, not by a part
-    std::vector<std::string> notes;          // worth telling: fio keys without effect and the like
+    std::vector<Assumption> assumptions; // made by the reader, not by a part
+    std::vector<std::string> notes;      // worth telling: fio keys without effect and the like
 
     const MachineSchema* machine(std::string_view name) const;
     const ArraySchema* array(std::string_view name) const;
@@ -97,12 +97,13 @@ struct Scenario {
 };
 
 struct ScenarioOptions {
-    std::vector<std::string> settings;       // "path=value"
-    std::string parts_folder;                // of the catalogue
+    std::vector<std::string> settings; // "path=value"
+    std::string parts_folder;          // of the catalogue
 };
 // InputError with everything that is wrong.
 Scenario load_scenario(const std::string& file, const ScenarioOptions& options);
-Scenario read_scenario(std::string_view text, const std::string& name, const ScenarioOptions& options);
+Scenario read_scenario(std::string_view text, const std::string& name,
+                       const ScenarioOptions& options);
 
 // schema_*.cpp, one section each
 void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scenario);

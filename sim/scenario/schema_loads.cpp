@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 std::optional<std::string> file_text(const fs::path& path) {
     std::error_code error;
-    if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > fio::max_file) return std::nullopt;
+    if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > fio::max_file)
+        return std::nullopt;
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
     text << in.rdbuf();
@@ -36,7 +37,8 @@ fio::Surroundings surroundings(const fs::path& folder) {
 // A job file with the scenario's own keys added to the end of each job section, where they win.
 struct JobText {
     std::string text;
-    std::vector<SourcePlace> places; // of each line; an empty file name: of the job file, as counted there
+    std::vector<SourcePlace>
+        places; // of each line; an empty file name: of the job file, as counted there
 };
 
 void add_line(JobText& t, const std::string& line, const SourcePlace& place) {
@@ -44,10 +46,12 @@ void add_line(JobText& t, const std::string& line, const SourcePlace& place) {
     t.places.push_back(place);
 }
 
-JobText with_settings(const std::string& file, const std::string& text, const std::vector<Node::Entry>& extra) {
+JobText with_settings(const std::string& file, const std::string& text,
+                      const std::vector<Node::Entry>& extra) {
     JobText t;
     const auto settings = [&] {
-        for (const Node::Entry& e : extra) add_line(t, e.key + "=" + e.value.as_text(), e.value.place());
+        for (const Node::Entry& e : extra)
+            add_line(t, e.key + "=" + e.value.as_text(), e.value.place());
     };
     std::istringstream in(text);
     std::string line;
@@ -64,7 +68,8 @@ JobText with_settings(const std::string& file, const std::string& text, const st
     return t;
 }
 
-JobText inline_job(const std::string& load, const SourcePlace& place, const std::vector<Node::Entry>& keys) {
+JobText inline_job(const std::string& load, const SourcePlace& place,
+                   const std::vector<Node::Entry>& keys) {
     JobText t;
     add_line(t, "[" + load + "]", place);
     for (const Node::Entry& e : keys) {
@@ -87,7 +92,8 @@ void parse_jobs(const JobText& t, const std::string& file, const fs::path& folde
         fio::JobFile parsed = fio::parse(t.text, file, surroundings(folder));
         for (const auto* remarks : {&parsed.ignored, &parsed.notes})
             for (const fio::Remark& r : *remarks)
-                scenario.notes.push_back(to_string(original(t, r.where, file)) + ": fio key '" + r.key + "' " +
+                scenario.notes.push_back(to_string(original(t, r.where, file)) + ": fio key '" +
+                                         r.key + "' " +
                                          (r.text.empty() ? "has no effect here" : r.text));
         for (fio::Job& j : parsed.jobs) {
             j.place = original(t, j.place, file);
@@ -114,7 +120,9 @@ void read_jobs(const Node& node, LoadSchema& load, Scenario& scenario) {
         }
     } else name = node.as_text();
     if (name.empty()) {
-        if (node.is_map()) parse_jobs(inline_job(load.name, node.place(), keys), "fio", folder, node, load, scenario);
+        if (node.is_map())
+            parse_jobs(inline_job(load.name, node.place(), keys), "fio", folder, node, load,
+                       scenario);
         return;
     }
     const fs::path path = folder / name;
@@ -123,7 +131,8 @@ void read_jobs(const Node& node, LoadSchema& load, Scenario& scenario) {
     // The hash of the run must cover what the file says, not only its name.
     load.options.emplace_back("file", name);
     scenario.files_hash = mix(scenario.files_hash + hash_name(*text));
-    parse_jobs(with_settings(path.string(), *text, keys), path.string(), folder, node, load, scenario);
+    parse_jobs(with_settings(path.string(), *text, keys), path.string(), folder, node, load,
+               scenario);
 }
 
 // Sizes that the simulated or real volume cannot carry.
@@ -134,7 +143,8 @@ void check_jobs(LoadSchema& load, RunSchema& run, Complaints& complaints) {
                 if (write ? !j.writes() : !j.reads()) continue;
                 const fio::BlockSizes& b = j.block.of(write);
                 const Bytes align = j.blockalign.of(write);
-                for (const Bytes size : {b.low, b.high, align, j.hole, j.offset.bytes, j.offset_increment.bytes})
+                for (const Bytes size :
+                     {b.low, b.high, align, j.hole, j.offset.bytes, j.offset_increment.bytes})
                     if (size % sector != Bytes(0)) return true;
                 for (const fio::SizeShare& s : b.split)
                     if (s.size % sector != Bytes(0)) return true;
@@ -142,10 +152,13 @@ void check_jobs(LoadSchema& load, RunSchema& run, Complaints& complaints) {
             return false;
         };
         if (j.bs_unaligned || misaligned(Bytes(512)))
-            complaints.add(j.place, "job '" + j.name + "' has sizes or offsets that are no multiple of 512 bytes, a drive's smallest sector");
+            complaints.add(j.place, "job '" + j.name +
+                                        "' has sizes or offsets that are no multiple of 512 bytes, "
+                                        "a drive's smallest sector");
         else if (misaligned(Bytes(4096))) {
             if (run.sector == Bytes(4096))
-                complaints.add(j.place, "job '" + j.name + "' writes less than 4 KiB, but run/sector is 4KiB");
+                complaints.add(j.place, "job '" + j.name +
+                                            "' writes less than 4 KiB, but run/sector is 4KiB");
             run.sector = Bytes(512);
         }
         if (load.open && !j.rate_iops.read && !j.rate_iops.write)
@@ -169,11 +182,13 @@ void read_loads(const Node& node, Scenario& scenario) {
         }
         for (const ArraySchema& a : scenario.arrays) targets.push_back(a.name);
         if (!scenario.machine(load.from)) {
-            if (from) from.complain("no machine '" + load.from + "'" + did_you_mean(load.from, machines));
+            if (from)
+                from.complain("no machine '" + load.from + "'" + did_you_mean(load.from, machines));
             else f.node().complain("several machines: say where the load runs, with 'from'");
         }
         const Node to = f.required("to");
-        if (to) load.to = select_names(to.as_patterns(), targets, "array or drive", *node.complaints());
+        if (to)
+            load.to = select_names(to.as_patterns(), targets, "array or drive", *node.complaints());
         load.open = f.optional("arrivals").as_one_of({"closed", "open"}, "closed") == "open";
         const Node jobs = f.required("fio");
         if (jobs) read_jobs(jobs, load, scenario);

@@ -46,11 +46,14 @@ void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m)
         if (part && !part.require_kind("ssd", is.place())) part = {};
         const Node count_node = f.optional("count");
         const int64_t count = count_node.as_count({1, most_drives}, 1);
-        const std::string state = f.optional("state").as_one_of({"fresh", "filled", "steady"}, "fresh");
+        const std::string state =
+            f.optional("state").as_one_of({"fresh", "filled", "steady"}, "fresh");
         const Node aged = f.optional("aged-by");
         Bytes aged_by = aged.as_size(Bytes(4096));
-        if (aged_by < Bytes(4096) || aged_by > Bytes::mib(16) || aged_by % Bytes(4096) != Bytes(0)) {
-            aged.complain("aged-by is the extent of the random writes before the run: a multiple of 4KiB up to 16MiB");
+        if (aged_by < Bytes(4096) || aged_by > Bytes::mib(16) ||
+            aged_by % Bytes(4096) != Bytes(0)) {
+            aged.complain("aged-by is the extent of the random writes before the run: a multiple "
+                          "of 4KiB up to 16MiB");
             aged_by = Bytes(4096);
         }
         part.override_from(f);
@@ -86,10 +89,12 @@ Slot parse_slot(std::string_view text, const SourcePlace& place) {
         else if (word == "socket") socket_next = true;
         else wrong = true;
     }
-    const bool lanes_ok = s.lanes == 1 || s.lanes == 2 || s.lanes == 4 || s.lanes == 8 || s.lanes == 16;
+    const bool lanes_ok =
+        s.lanes == 1 || s.lanes == 2 || s.lanes == 4 || s.lanes == 8 || s.lanes == 16;
     if (wrong || socket_next || !lanes_ok || s.generation < 3 || s.generation > 5 || s.socket < 0)
-        throw InputError(place, in_quotes(text) + " is not a slot; write, for example, x8 gen4 socket 0 "
-                                                  "(x1 to x16, gen3 to gen5)");
+        throw InputError(place, in_quotes(text) +
+                                    " is not a slot; write, for example, x8 gen4 socket 0 "
+                                    "(x1 to x16, gen3 to gen5)");
     return s;
 }
 
@@ -123,7 +128,8 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
             h.finish();
         } else {
             m.host = catalogue.find("linux-host", e.key_place);
-            scenario.assumptions.push_back({m.name + "/host", "linux-host", "assumed", "the scenario names none", {}});
+            scenario.assumptions.push_back(
+                {m.name + "/host", "linux-host", "assumed", "the scenario names none", {}});
         }
         read_cards(f.optional("cards"), catalogue, m);
         read_drives(f.optional("drives"), catalogue, m);
@@ -149,22 +155,25 @@ RaidLevel level_of(int64_t n) {
 std::vector<std::string> select_drives(const Node& node, const MachineSchema& m) {
     std::vector<std::string> names;
     for (const DriveSchema& d : m.drives) names.push_back(d.path.substr(m.name.size() + 1));
-    std::vector<std::string> found = select_names(node.as_patterns(), names, "drive", *node.complaints());
+    std::vector<std::string> found =
+        select_names(node.as_patterns(), names, "drive", *node.complaints());
     for (std::string& n : found) n = m.name + "/" + n;
     return found;
 }
 
-void read_engine(const Node& node, const Catalogue& catalogue, const MachineSchema& m, ArraySchema& a,
-                 Scenario& scenario) {
+void read_engine(const Node& node, const Catalogue& catalogue, const MachineSchema& m,
+                 ArraySchema& a, Scenario& scenario) {
     const std::string name = node.as_text("md");
     for (const CardSchema& c : m.cards)
         if (c.name == name) a.card = name;
     if (!a.card.empty()) return;
     const std::string part = name == "md" ? "linux-md-raid" : name;
     a.engine = catalogue.find(part, node ? node.place() : a.place);
-    if (a.engine && !a.engine.require_kind("raid-engine", node ? node.place() : a.place)) a.engine = {};
+    if (a.engine && !a.engine.require_kind("raid-engine", node ? node.place() : a.place))
+        a.engine = {};
     if (!node)
-        scenario.assumptions.push_back({a.name + "/raid/engine", "md", "assumed", "the scenario names none", {}});
+        scenario.assumptions.push_back(
+            {a.name + "/raid/engine", "md", "assumed", "the scenario names none", {}});
 }
 
 void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema& m, ArraySchema& a,
@@ -172,7 +181,8 @@ void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema
     Fields f = node.map();
     const Node level = f.required("level");
     const int64_t n = level.as_count({0, 10}, 5);
-    if (n != 0 && n != 1 && n != 5 && n != 6 && n != 10) level.complain("RAID level is 0, 1, 5, 6 or 10");
+    if (n != 0 && n != 1 && n != 5 && n != 6 && n != 10)
+        level.complain("RAID level is 0, 1, 5, 6 or 10");
     a.level = level_of(n);
     const Node drives = f.required("drives");
     if (drives) a.drives = select_drives(drives, m);
@@ -190,9 +200,12 @@ void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema
         chunk.complain("chunk is a multiple of 4KiB up to 64MiB");
         a.chunk = Bytes::kib(64);
     }
-    if (!chunk) scenario.assumptions.push_back({a.name + "/raid/chunk", "64 KiB", "assumed", "the scenario gives none", {}});
+    if (!chunk)
+        scenario.assumptions.push_back(
+            {a.name + "/raid/chunk", "64 KiB", "assumed", "the scenario gives none", {}});
     read_engine(f.optional("engine"), catalogue, m, a, scenario);
-    const int64_t from_part = a.engine && a.engine.has("stripe_cache") ? a.engine.count("stripe_cache") : 8192;
+    const int64_t from_part =
+        a.engine && a.engine.has("stripe_cache") ? a.engine.count("stripe_cache") : 8192;
     a.stripes = static_cast<uint32_t>(f.optional("stripe-cache").as_count({1, 1 << 20}, from_part));
     a.reads_through_parity = f.optional("reads-through-parity").as_bool(!a.card.empty());
     a.speed_min = f.optional("speed-limit-min").as_rate(Rate::bytes_per_second(1000.0 * 1024));
@@ -216,7 +229,8 @@ void read_arrays(const Node& node, const Catalogue& catalogue, Scenario& scenari
         const MachineSchema* m = scenario.machine(a.machine);
         std::vector<std::string> names;
         for (const MachineSchema& candidate : scenario.machines) names.push_back(candidate.name);
-        if (!m && on) on.complain("no machine '" + a.machine + "'" + did_you_mean(a.machine, names));
+        if (!m && on)
+            on.complain("no machine '" + a.machine + "'" + did_you_mean(a.machine, names));
         else if (!m) f.node().complain("several machines: say which the array is on, with 'on'");
         if (scenario.machine(e.key))
             f.node().complain("'" + e.key + "' is already the name of a machine");
@@ -226,8 +240,10 @@ void read_arrays(const Node& node, const Catalogue& catalogue, Scenario& scenari
         f.finish();
         for (const auto* list : {&a.drives, &a.spares})
             for (const std::string& d : *list)
-                if (const auto [other, fresh] = user_of.emplace(d, a.name); !fresh && other->second != a.name)
-                    f.node().complain("drive '" + d + "' is already in array '" + other->second + "'");
+                if (const auto [other, fresh] = user_of.emplace(d, a.name);
+                    !fresh && other->second != a.name)
+                    f.node().complain("drive '" + d + "' is already in array '" + other->second +
+                                      "'");
         if (m) scenario.arrays.push_back(std::move(a));
     }
 }

@@ -34,7 +34,8 @@ private:
     struct Software { // what a software array runs on
         WorkerPool workers;
         SpinLock lock;
-        Software(Processor& p, uint32_t n, Duration wake_up, HandOver h) : workers(p, n, wake_up), lock(h) {}
+        Software(Processor& p, uint32_t n, Duration wake_up, HandOver h)
+            : workers(p, n, wake_up), lock(h) {}
     };
     Calendar& calendar_;
     std::map<std::string, std::unique_ptr<Machine>> machines_;
@@ -53,9 +54,11 @@ private:
 SimTestbed::SimTestbed(const Scenario& s, const Slice& slice, Calendar& calendar)
     : Testbed(s, slice), calendar_(calendar) {
     for (const MachineSchema& m : s.machines) {
-        auto& machine = machines_[m.name] = std::make_unique<Machine>(calendar, processor_options(m), host_prices(m, s));
+        auto& machine = machines_[m.name] =
+            std::make_unique<Machine>(calendar, processor_options(m), host_prices(m, s));
         for (const CardSchema& c : m.cards)
-            machine->cards[c.name] = std::make_unique<RaidCard>(calendar, pcie_options(m, c.slot), card_prices(c));
+            machine->cards[c.name] =
+                std::make_unique<RaidCard>(calendar, pcie_options(m, c.slot), card_prices(c));
         build_drives(m);
     }
     for (const ArraySchema& a : s.arrays) {
@@ -129,7 +132,8 @@ ScrubReport SimTestbed::scrub_now(const std::string& name) {
             const Place first = l.place_copy({b}, 0);
             for (uint32_t c = 1; c < l.copies(); c++) {
                 const Place other = l.place_copy({b}, c);
-                report.mismatches += std::memcmp(peek(a, first.member, first.at), peek(a, other.member, other.at), payload) != 0;
+                report.mismatches += std::memcmp(peek(a, first.member, first.at),
+                                                 peek(a, other.member, other.at), payload) != 0;
             }
         }
         return report;
@@ -143,7 +147,10 @@ ScrubReport SimTestbed::scrub_now(const std::string& name) {
         for (uint32_t p = 0; p < l.parities(); p++) columns[k + p] = &parity[size_t{p} * payload];
         code.encode(columns, payload);
         for (uint32_t p = 0; p < l.parities(); p++)
-            report.mismatches += std::memcmp(columns[k + p], peek(a, l.column_member(line / l.chunk_blocks(), k + p), {line}), payload) != 0;
+            report.mismatches +=
+                std::memcmp(columns[k + p],
+                            peek(a, l.column_member(line / l.chunk_blocks(), k + p), {line}),
+                            payload) != 0;
     }
     return report;
 }
@@ -155,12 +162,19 @@ std::vector<StationDescription> SimTestbed::stations() const {
         for (const auto& [card, c] : m->cards) c->describe(name + "/" + card, all);
     for (const auto& [name, sw] : software_) {
         all.push_back({name + "/lock", "array lock", 1, sw->lock.station.count()});
-        all.push_back({name + "/workers", "stripe workers", sw->workers.workers(), {0, sw->workers.working(), sw->workers.working()}});
+        all.push_back({name + "/workers",
+                       "stripe workers",
+                       sw->workers.workers(),
+                       {0, sw->workers.working(), sw->workers.working()}});
     }
     for (const auto& [load, threads] : threads_) {
         Duration busy;
-        for (const Thread* t : threads) busy += t->busy() - t->spun(); // a lock that others hold is another station
-        all.push_back({load + "/threads", "threads of the load", static_cast<uint32_t>(threads.size()), {0, busy, busy}});
+        for (const Thread* t : threads)
+            busy += t->busy() - t->spun(); // a lock that others hold is another station
+        all.push_back({load + "/threads",
+                       "threads of the load",
+                       static_cast<uint32_t>(threads.size()),
+                       {0, busy, busy}});
     }
     return all;
 }
@@ -168,7 +182,8 @@ std::vector<StationDescription> SimTestbed::stations() const {
 std::vector<CpuUse> SimTestbed::cpus() const {
     std::vector<CpuUse> all;
     for (const auto& [name, m] : machines_)
-        all.push_back({name, m->processor.logical_cpus(), m->processor.busy(), m->processor.ledger()});
+        all.push_back(
+            {name, m->processor.logical_cpus(), m->processor.busy(), m->processor.ledger()});
     return all;
 }
 } // namespace

@@ -13,7 +13,9 @@ public:
     void at(Instant when, const std::string& what, std::function<void()> action) override {
         cluster_.at(when, what, std::move(action));
     }
-    std::vector<std::string> run(Instant horizon) override { return cluster_.run(horizon).failures; }
+    std::vector<std::string> run(Instant horizon) override {
+        return cluster_.run(horizon).failures;
+    }
     void stop() override { cluster_.stop(); }
     void drain(const std::function<bool()>& done, Duration at_most) override {
         const Instant end = calendar_.now() + at_most;

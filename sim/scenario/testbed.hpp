@@ -28,7 +28,7 @@ public:
     virtual Clock& clock() = 0;
     // A context for a clone of a load; the load's contexts together are a station of its name.
     virtual Cpu& new_thread(const std::string& machine, const std::string& load) = 0;
-    virtual void seal() = 0;                                 // all threads exist
+    virtual void seal() = 0; // all threads exist
     virtual void fail_drive(const std::string& path) = 0;
     // Counts so far; differences of two moments give utilisation.
     virtual std::vector<StationDescription> stations() const = 0;
@@ -37,8 +37,8 @@ public:
     virtual ScrubReport scrub_now(const std::string& array) = 0;
 
     BlockDevice& target(const std::string& name) { return *targets_.at(name); }
-    ModelDisk* model(const std::string& name);               // null when contents are not checked
-    Raid* array(const std::string& name);                    // null: not an array
+    ModelDisk* model(const std::string& name); // null when contents are not checked
+    Raid* array(const std::string& name);      // null: not an array
     const std::map<std::string, std::unique_ptr<Raid>>& arrays() const { return arrays_; }
     BlockDevice& drive(const std::string& path) { return *drives_.at(path); }
     const Slice& slice() const { return slice_; }

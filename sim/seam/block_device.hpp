@@ -1,6 +1,7 @@
-// The data seam. A command is an awaiter in its caller's frame, and that awaiter is also the request
-// and the calendar's node: a layer without a loop of its own needs neither frame nor allocation.
-// submit() and done() return the coroutine to resume next, so completions never nest on the stack.
+// The data seam. A command is an awaiter in its caller's frame, and that awaiter is also the
+// request and the calendar's node: a layer without a loop of its own needs neither frame nor
+// allocation. submit() and done() return the coroutine to resume next, so completions never nest on
+// the stack.
 //
 // A block is the device's unit of address. It carries geometry().payload bytes: all of the block in
 // the real world, a sketch of it in the simulated one; real code never asks which.
@@ -33,18 +34,18 @@ struct BlockDevice;
 struct Request : Job {
     Op op;
     IoStatus status = IoStatus::ok;
-    uint16_t step = 0;              // the device's own
+    uint16_t step = 0; // the device's own
     uint32_t blocks;
     uint32_t segment_count = 1;
     Lba lba;
-    Segment whole;                  // the one segment, when there is one
-    const Segment* list = nullptr;  // otherwise
+    Segment whole;                 // the one segment, when there is one
+    const Segment* list = nullptr; // otherwise
     BlockDevice* device;
     Handle (*done)(Request&) = nullptr;
     void* owner = nullptr;
-    Cpu* cpu = nullptr;             // the context that submits; null: already paid for
-    struct {                        // a layer that forwards the request itself, and must see its
-        Handle (*done)(Request&);   // completion, keeps here what it replaced; one layer at a time
+    Cpu* cpu = nullptr;           // the context that submits; null: already paid for
+    struct {                      // a layer that forwards the request itself, and must see its
+        Handle (*done)(Request&); // completion, keeps here what it replaced; one layer at a time
         BlockDevice* device;
         Lba lba;
     } saved = {nullptr, nullptr, {}};
@@ -73,7 +74,9 @@ struct BlockDevice {
     virtual ~BlockDevice() = default;
     virtual Geometry geometry() const = 0;
     virtual Handle submit(Request& request) = 0;
-    Io io(Op op, Lba lba, uint32_t blocks, std::byte* data) { return {this, op, lba, blocks, data}; }
+    Io io(Op op, Lba lba, uint32_t blocks, std::byte* data) {
+        return {this, op, lba, blocks, data};
+    }
     Io read(Lba lba, uint32_t blocks, std::byte* into) { return io(Op::read, lba, blocks, into); }
     Io write(Lba lba, uint32_t blocks, std::byte* from) { return io(Op::write, lba, blocks, from); }
 };
@@ -117,7 +120,8 @@ inline All all(Io* first, uint32_t n) { return {first, n}; }
 template <class F> void for_each_segment(const Request& r, F&& f) {
     const Segment* s = r.segments();
     uint32_t offset = 0;
-    for (uint32_t i = 0; i < r.segment_count; offset += s[i].blocks, i++) f(offset, s[i].at, s[i].blocks);
+    for (uint32_t i = 0; i < r.segment_count; offset += s[i].blocks, i++)
+        f(offset, s[i].at, s[i].blocks);
 }
 
 } // namespace storlab

@@ -34,18 +34,19 @@ enum class Operation : uint8_t {
 };
 constexpr size_t operation_count = static_cast<size_t>(Operation::count);
 constexpr std::array<std::string_view, operation_count> operation_names = {
-    "load submit",     "load reap", "block submit",     "drive submit",   "drive complete",
-    "raid read chunk", "raid write", "raid page", "raid lock chunk",  "raid pass",      "raid lock stripe",
-    "raid member io",  "raid parity", "card submit", "lock spin"};
+    "load submit",      "load reap",      "block submit", "drive submit",    "drive complete",
+    "raid read chunk",  "raid write",     "raid page",    "raid lock chunk", "raid pass",
+    "raid lock stripe", "raid member io", "raid parity",  "card submit",     "lock spin"};
 
 struct SpinLock; // a lock whose waiters spin; the world defines it
 
-// What is owed: time on the core, then at most one critical section, then bytes moved by the engine.
+// What is owed: time on the core, then at most one critical section, then bytes moved by the
+// engine.
 struct Work {
     Duration busy;
     SpinLock* lock = nullptr;
-    Duration hold;          // with the lock held
-    uint32_t sections = 0;  // so many times: each hands the lock over anew
+    Duration hold;                        // with the lock held
+    uint32_t sections = 0;                // so many times: each hands the lock over anew
     uint32_t bytes_in = 0, bytes_out = 0; // across the engine's own link, if it has one
 };
 

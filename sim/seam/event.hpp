@@ -1,5 +1,5 @@
-// Something that happens at an instant. Intrusive: an event lives in the request, thread or coroutine
-// frame it belongs to, so the calendar never allocates.
+// Something that happens at an instant. Intrusive: an event lives in the request, thread or
+// coroutine frame it belongs to, so the calendar never allocates.
 #pragma once
 #include "sim/base/task.hpp"
 #include "sim/base/time.hpp"
@@ -41,7 +41,8 @@ public:
         head_ = e.next;
         return e;
     }
-    // The front has been scheduled already, which reused its link: the queue goes on with `following`.
+    // The front has been scheduled already, which reused its link: the queue goes on with
+    // `following`.
     void drop_front(Event* following) { head_ = following; }
 
 private:

@@ -5,11 +5,11 @@
 namespace storlab {
 
 struct IoRecord {
-    uint32_t job;      // of the load's jobs
+    uint32_t job; // of the load's jobs
     Op op;
     IoStatus status;
     uint32_t bytes;
-    uint64_t offset;   // bytes from the start of the volume
+    uint64_t offset; // bytes from the start of the volume
     Instant issued, completed;
     const Span* span;
 };

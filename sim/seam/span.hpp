@@ -1,5 +1,5 @@
-// Where one I/O spent its time. Each layer says when the I/O enters it; the time since the last such
-// moment belongs to the layer left. A null span costs a branch.
+// Where one I/O spent its time. Each layer says when the I/O enters it; the time since the last
+// such moment belongs to the layer left. A null span costs a branch.
 #pragma once
 #include "sim/base/time.hpp"
 #include <array>
@@ -10,14 +10,14 @@
 namespace storlab {
 
 enum class Layer : uint8_t {
-    host,      // the submitting thread: waiting for it and running in it
-    lock,      // waiting for and holding the array's lock
-    raid,      // stripe queue, worker passes, parity
-    members,   // a write's member reads and writes, and reconstruction reads
-    card,      // a RAID card's rounds and link
-    command,   // the drive's link, command fetch and controller
-    flash,     // waiting for and sensing a die
-    transfer,  // flash channel and host link of the data
+    host,     // the submitting thread: waiting for it and running in it
+    lock,     // waiting for and holding the array's lock
+    raid,     // stripe queue, worker passes, parity
+    members,  // a write's member reads and writes, and reconstruction reads
+    card,     // a RAID card's rounds and link
+    command,  // the drive's link, command fetch and controller
+    flash,    // waiting for and sensing a die
+    transfer, // flash channel and host link of the data
     count
 };
 constexpr size_t layer_count = static_cast<size_t>(Layer::count);

@@ -13,9 +13,9 @@ struct Load::Clone {
     Cpu& cpu;
     AddressPattern pattern;
     Random pacing;
-    uint32_t block;              // of the volume, bytes
+    uint32_t block; // of the volume, bytes
     uint32_t payload;
-    uint32_t largest;            // blocks of the largest I/O
+    uint32_t largest; // blocks of the largest I/O
     int64_t bytes_left, ios_left;
     Instant ends_at = Instant::never();
     PerDirection<Instant> due{}; // the next issue that the rate allows
@@ -36,7 +36,8 @@ struct Load::Clone {
     Duration interval(bool write, uint32_t bytes) {
         double seconds = 0;
         if (const auto& r = job.rate.of(write)) seconds = bytes / r->in_bytes_per_second();
-        if (const auto& r = job.rate_iops.of(write)) seconds = std::max(seconds, 1 / r->per_second());
+        if (const auto& r = job.rate_iops.of(write))
+            seconds = std::max(seconds, 1 / r->per_second());
         if (job.rate_process == RateProcess::poisson) seconds *= -std::log1p(-pacing.uniform());
         return Duration::seconds(seconds);
     }
@@ -63,7 +64,8 @@ Random stream(const LoadOptions& o, const Job& job, uint32_t job_index, uint32_t
               const char* what) {
     // fio: without randrepeat every run differs; here every seed does, and randseed adds its own.
     const uint64_t seed = o.seed + job.randseed.value_or(0) * 0x9e3779b97f4a7c15ull;
-    return Random(seed, o.name + "/" + std::to_string(job_index) + "/" + std::to_string(clone) + "/" + what);
+    return Random(seed, o.name + "/" + std::to_string(job_index) + "/" + std::to_string(clone) +
+                            "/" + what);
 }
 int64_t bytes_to_do(const LoadOptions& o, const Job& job, Bytes region) {
     if (!o.ends || job.time_based) return INT64_MAX;
@@ -73,7 +75,8 @@ int64_t bytes_to_do(const LoadOptions& o, const Job& job, Bytes region) {
 
 Load::Load(Clock& clock, std::vector<Volume> volumes, std::vector<Job> jobs,
            const ThreadOf& thread_of, Probe& probe, const LoadOptions& options)
-    : clock_(clock), volumes_(std::move(volumes)), jobs_(std::move(jobs)), probe_(probe), o_(options) {
+    : clock_(clock), volumes_(std::move(volumes)), jobs_(std::move(jobs)), probe_(probe),
+      o_(options) {
     STORLAB_ENSURE(!volumes_.empty());
     for (uint32_t j = 0; j < jobs_.size(); j++) {
         const Job& job = jobs_[j];
@@ -156,7 +159,8 @@ void Load::begin(Clone& c, Attempt& a, const Draw& d, Instant issued) {
     a.span.open(issued);
 }
 Io Load::command(Clone& c, Attempt& a) {
-    return {c.volume.device, a.draw.write ? Op::write : Op::read, Lba{a.block}, a.blocks, a.data.data()};
+    return {c.volume.device, a.draw.write ? Op::write : Op::read, Lba{a.block}, a.blocks,
+            a.data.data()};
 }
 void Load::submitted(Clone& c, Attempt& a, Io& io) {
     io.cpu = &c.cpu;
@@ -181,8 +185,8 @@ void Load::end(Clone& c, Attempt& a, IoStatus status) {
             a.data.data());
 }
 
-// One of a clone's iodepth slots. The next address is drawn one core visit before it is used, so that
-// its entry in the model disk is on its way by then.
+// One of a clone's iodepth slots. The next address is drawn one core visit before it is used, so
+// that its entry in the model disk is on its way by then.
 Task<void> Load::slot(Clone& c) {
     Attempt a;
     a.data.resize(size_t{c.largest} * c.payload);

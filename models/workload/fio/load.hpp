@@ -1,7 +1,8 @@
 // Runs the jobs of a fio job file against volumes, as fio does: each clone is a thread with iodepth
 // I/Os outstanding, which takes completions and issues what follows. Every read is checked against
 // the volume's model disk.
-// Left out: verify, trims, several files with weights; batching of submissions (fio's default is one).
+// Left out: verify, trims, several files with weights; batching of submissions (fio's default is
+// one).
 #pragma once
 #include "models/workload/fio/job_file.hpp"
 #include "models/workload/fio/pattern.hpp"
@@ -25,8 +26,8 @@ struct LoadOptions {
     uint64_t seed = 1;
     // A job ends with its size, io_size, number_ios or runtime; otherwise it goes on until stopped.
     bool ends = false;
-    // Open loop: I/Os of each clone arrive at rate_iops whether or not earlier ones are done, and their
-    // latency counts from their arrival.
+    // Open loop: I/Os of each clone arrive at rate_iops whether or not earlier ones are done, and
+    // their latency counts from their arrival.
     bool open = false;
 };
 
@@ -34,8 +35,8 @@ class Load {
 public:
     // A context for each clone of each job; clone i of a job works on volume i modulo their number.
     using ThreadOf = std::function<Cpu&(uint32_t job, uint32_t clone)>;
-    Load(Clock& clock, std::vector<Volume> volumes, std::vector<Job> jobs, const ThreadOf& thread_of,
-         Probe& probe, const LoadOptions& options);
+    Load(Clock& clock, std::vector<Volume> volumes, std::vector<Job> jobs,
+         const ThreadOf& thread_of, Probe& probe, const LoadOptions& options);
     ~Load();
 
     void start();
@@ -45,7 +46,9 @@ public:
     void on_idle(std::function<void()> f) { on_idle_ = std::move(f); }
     int64_t depth() const { return depth_; }
     const std::vector<Job>& jobs() const { return jobs_; }
-    uint64_t hash() const { return hash_; } // of (completion date, latency, offset, first data word)
+    uint64_t hash() const {
+        return hash_;
+    } // of (completion date, latency, offset, first data word)
     uint64_t issued() const { return issued_; }
     uint64_t completed() const { return completed_; }
 
