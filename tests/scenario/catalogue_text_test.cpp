@@ -91,7 +91,8 @@ TEST_CASE("check says how many I/Os a job really keeps in flight, and why") {
 
 TEST_CASE("check tells what the reader assumed where the scenario says nothing") {
     const std::string text = describe(read(R"(storlab: 1
-machines: {m: {is: dell-r750, cpu: {is: xeon-8380}, drives: {ssd: {is: bench-device-read, count: 3}}}}
+machines:
+  m: {is: dell-r750, cpu: {is: xeon-8380}, drives: {ssd: {is: bench-device-read, count: 3}}}
 arrays: {a: {raid: {level: 5, drives: ssd/*}}}
 loads: {l: {fio: {rw: read}, to: a}}
 )"));
