@@ -1,7 +1,6 @@
 // Every fault shows what it says, and only that, in both worlds.
 #include "sim/faults/faulty_device.hpp"
 // The stack's test program is not linked with the faults library, so it carries their code itself.
-#include "sim/faults/faulty_device.cpp"
 #include "tests/support/worlds.hpp"
 #include <catch2/catch.hpp>
 
