@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""The program as a user meets it: exit codes, messages with their place, settings, seeds, JSON and
+Ctrl-C. Run from the source folder with the build folder as argument; prints "N passed, N failed".
+"""
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from support.json_schema import complaints  # noqa: E402
+
+FINE, FAILED, WRONG_INPUT = 0, 1, 2
+
+TINY = """storlab: 1
+title: Two drives
+machines:
+  box:
+    is: dell-r750
+    cpu: {is: xeon-8380}
+    host: {is: linux-host}
+    drives: {ssd: {is: bench-device-gc, count: 2, state: filled}}
+arrays:
+  pair: {raid: {level: 1, drives: ssd/*, chunk: 64KiB, engine: md}}
+loads:
+  users:
+    fio: {rw: randrw, rwmixread: 70, bs: 4k, ioengine: libaio, direct: 1, iodepth: 8}
+    to: pair
+run: {until: duration, duration: 5ms, warm-up: 1ms, scale: 64}
+"""
+
+# What is replaced by what in TINY, the text at which the complaint must stand, and what it says.
+MALFORMED = [
+    ("storlab: 1\n", "", "title: Two", "needs 'storlab'"),
+    ("chunk: 64KiB", "chnk: 64KiB", "chnk", "unknown key 'chnk' in raid; did you mean 'chunk'?"),
+    ("chunk: 64KiB", "chunk: 64", "64, engine", "'64' has no unit; write 64GB or 64GiB"),
+    ("chunk: 64KiB", "chunk: 5KiB", "5KiB", "chunk is a multiple of 4KiB"),
+    ("is: dell-r750", "is: dell-r570", "dell-r570", "did you mean 'dell-r750'?"),
+    ("{is: xeon-8380}", "{is: dell-r750}", "dell-r750}", "is of kind server; expected cpu"),
+    ("count: 2", "count: 0", "0, state", "count is 0; expected 1 to 1024"),
+    ("state: filled", "state: full", "full", "expected one of fresh, filled, steady"),
+    ("level: 1,", "level: 2,", "2, drives", "RAID level is 0, 1, 5, 6 or 10"),
+    ("drives: ssd/*,", "drives: sdd/*,", "sdd/*", "no drive 'sdd/*'; there is ssd/0, ssd/1"),
+    ("to: pair", "to: pear", "pear", "no array or drive 'pear'; there is box/ssd/0"),
+    ("to: pair", "two: pair", "two", "unknown key 'two'"),
+    ("rw: randrw", "rw: randomrw", "randomrw", "'randomrw'"),
+    ("bs: 4k", "bs: 4x", "4x", "'4x'"),
+    ("iodepth: 8", "iodeph: 8", "8}\n    to", "did you mean 'iodepth'?"),
+    ("duration: 5ms", "duration: 5", "5, warm", "'5' has no unit"),
+    ("scale: 64", "scale: 64, scale: 32", "scale: 32", "key 'scale' is written twice"),
+    ("title: Two drives", "title: [Two drives", None, "this is no YAML"),
+    ("title: Two drives", "titel: Two drives", "titel", "did you mean 'title'?"),
+    ("host: {is: linux-host}", "host: {is: linux-host, load_submit: 5}", "5}", "load_submit"),
+    ("run: {", "timeline: [at 2 s: explode pair]\nrun: {", "explode", "'explode'"),
+    ("run: {", "timeline: [at 2 s: fail pair]\nrun: {", "at 2 s", "cannot fail 'pair'"),
+]
+
+
+def place_of(text, part):
+    at = text.index(part)
+    assert text.count(part) == 1, part
+    return f"{text.count(chr(10), 0, at) + 1}:{at - text.rfind(chr(10), 0, at)}"
+
+
+class Suite:
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        self.passed, self.failures = 0, []
+
+    def check(self, ok, what, output=None):
+        if ok:
+            self.passed += 1
+            return
+        self.failures.append(what)
+        print(f"FAILED: {what}")
+        if output is not None:
+            print(f"  exit {output.returncode}\n  {output.stdout[-800:]}\n  {output.stderr[-1500:]}")
+
+    def run(self, *arguments, **options):
+        return subprocess.run([self.program, *arguments], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=120, **options)
+
+    def file(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+
+def load_json(path):
+    with open(path, encoding="utf-8") as opened:
+        return json.load(opened)
+
+
+def test_exit_codes(t):
+    tiny = t.file("tiny.yaml", TINY)
+    good = t.run("run", tiny)
+    t.check(good.returncode == FINE, "a good run ends with 0", good)
+    t.check("reads verified, 0 differ" in good.stdout, "a run says what it verified", good)
+    t.check("again   storlab run " in good.stdout, "a run says how to repeat it", good)
+    t.check(good.stderr == "", "a good run says nothing on stderr", good)
+    for arguments in (["run", t.path("missing.yaml")], ["run"], ["fly"], [], ["run", tiny, "--fast"],
+                      ["run", t.folder], ["check", t.path("missing.yaml")], ["parts", "nothing"],
+                      ["bench", "nothing"], ["run", tiny, "--seed", "x"],
+                      ["run", tiny, "--world", "moon"], ["bench", "--repeat", "0"]):
+        out = t.run(*arguments)
+        t.check(out.returncode == WRONG_INPUT, f"{arguments[:1] + arguments[2:]} ends with 2", out)
+        t.check(out.stderr != "", f"{arguments} says why", out)
+    for arguments in (["--help"], ["--version"], ["run", "--help"], ["check", tiny], ["parts"],
+                      ["parts", "linux-host"], ["schema"]):
+        out = t.run(*arguments)
+        t.check(out.returncode == FINE and out.stdout, f"{arguments[:1]} ends with 0", out)
+
+
+def test_malformed(t):
+    for n, (old, new, at, what) in enumerate(MALFORMED):
+        assert TINY.count(old) == 1, old
+        text = TINY.replace(old, new)
+        path = t.file(f"wrong{n}.yaml", text)
+        place = place_of(text, at) if at else None
+        for verb in ("check", "run"):
+            out = t.run(verb, path)
+            name = f"{verb} with {new.strip()!r}"
+            t.check(out.returncode == WRONG_INPUT, f"{name} ends with 2", out)
+            lines = [line for line in out.stderr.split("\n") if what in line]
+            t.check(lines, f"{name} says: {what}", out)
+            where = re.escape(path) + ":" + (place or r"\d+:\d+") + ": error: "
+            t.check(lines and re.match(where, lines[0]), f"{name} says where: {place}", out)
+            t.check("nothing was run" in out.stderr, f"{name} says that nothing was run", out)
+            t.check(out.stdout == "", f"{name} prints no answer", out)
+    several = TINY.replace("chunk: 64KiB", "chnk: 64KiB").replace("to: pair", "to: pear")
+    out = t.run("run", t.file("several.yaml", several))
+    t.check("2 errors; nothing was run" in out.stderr, "all errors of a file come at once", out)
+
+
+def test_settings(t):
+    tiny = t.file("tiny.yaml", TINY)
+    out = t.run("check", tiny, "--set", "loads/users/fio/iodepth=3", "--set", "run/seed=9")
+    t.check("3 in flight" in out.stdout and "seed 9" in out.stdout, "--set sets values", out)
+    out = t.run("run", tiny, "--set", "run/scale=128")
+    t.check("--set run/scale=128" in out.stdout, "the repeating command has the settings", out)
+    again = re.search(r"again +storlab (run .*?)(?:  |$)", out.stdout, re.M)
+    t.check(again, "the repeating command is printed", out)
+    if again:
+        second = t.run(*shlex.split(again.group(1)))
+        traces = [re.search(r"trace (\w+)", o.stdout) for o in (out, second)]
+        t.check(all(traces) and traces[0].group(1) == traces[1].group(1),
+                "the printed command gives the same trace", second)
+    for setting, what in (("loads/users/foi/iodepth=3", "foi"), ("run", "sets nothing"),
+                          ("loads/users/fio/iodepth=x", "no number"), ("run/sed=3", "sed"),
+                          ("machines/box/drives/ssd/t_read=60", "t_read")):
+        out = t.run("run", tiny, "--set", setting)
+        t.check(out.returncode == WRONG_INPUT, f"--set {setting} ends with 2", out)
+        t.check(re.search(r"^--set:1:\d+: error: ", out.stderr, re.M) and what in out.stderr,
+                f"--set {setting} is named as the place", out)
+
+
+def answer(t, *arguments):
+    path = t.path("answer.json")
+    out = t.run("run", *arguments, "--json", path)
+    t.check(out.returncode == FINE, f"{arguments[1:]} runs", out)
+    result = load_json(path) if os.path.exists(path) else {"run": {}}
+    if os.path.exists(path):
+        os.remove(path)
+    return result
+
+
+def test_seeds_and_json(t):
+    tiny = t.file("tiny.yaml", TINY)
+    first, second, other = (answer(t, tiny, "--seed", seed) for seed in ("5", "5", "6"))
+    t.check(first["run"].get("trace_hash"), "a run has a trace hash")
+    t.check(first["run"].get("trace_hash") == second["run"].get("trace_hash"),
+            "the same seed gives the same trace in two processes")
+    t.check(first["run"].get("trace_hash") != other["run"].get("trace_hash"),
+            "another seed gives another trace")
+    second["run"]["wall_ns"] = first["run"]["wall_ns"]
+    t.check(first == second, "the same seed gives the same answer, wall time aside")
+    schema = load_json("docs/schemas/run.schema.json")
+    for result in (first, other):
+        wrong = complaints(schema, result)
+        t.check(not wrong, f"the answer fits its schema: {wrong[:3]}")
+    broken = dict(first)
+    broken.pop("loads")
+    t.check(complaints(schema, broken), "the schema notices a missing part")
+
+    missing = t.path("missing/answer.json")
+    out = t.run("run", tiny, "--json", missing)
+    t.check(out.returncode == WRONG_INPUT, "--json into a missing folder ends with 2", out)
+    t.check(missing in out.stderr, "and names the file", out)
+    t.check(not os.path.exists(missing) and not os.path.exists(t.path("missing")),
+            "and leaves no file or folder")
+
+
+def test_schema_of_scenarios(t):
+    import yaml  # python3-yaml, in .ci/packages
+    schema = json.loads(t.run("schema").stdout)
+    scenarios = [os.path.join(folder, f) for folder, _, files in os.walk("scenarios")
+                 for f in files if f.endswith(".yaml") and os.path.basename(folder) != "parts"]
+    t.check(len(scenarios) > 10, "there are scenarios")
+    for path in scenarios:
+        with open(path, encoding="utf-8") as opened:
+            wrong = complaints(schema, yaml.safe_load(opened))
+        t.check(not wrong, f"{path} fits the scenario schema: {wrong[:3]}")
+        out = t.run("check", path)
+        t.check(out.returncode == FINE, f"{path} passes check", out)
+    for new in ("chnk: 64KiB", "chunk: 64"):
+        wrong = complaints(schema, yaml.safe_load(TINY.replace("chunk: 64KiB", new)))
+        t.check(wrong, f"the scenario schema refuses '{new}'")
+
+
+def test_interrupt(t):
+    long = t.file("long.yaml", TINY.replace("duration: 5ms", "duration: 1 h"))
+    path = t.path("partial.json")
+    child = subprocess.Popen([t.program, "run", long, "--json", path], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    time.sleep(2.0)  # of about a minute's work
+    t.check(child.poll() is None, "an hour is not simulated in two seconds")
+    child.send_signal(signal.SIGINT)
+    try:
+        stdout, stderr = child.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        stdout, stderr = child.communicate()
+        t.check(False, "Ctrl-C ends a run")
+    out = subprocess.CompletedProcess([], child.returncode, stdout, stderr)
+    t.check("PARTIAL" in stdout, "Ctrl-C prints what there is and says that it is partial", out)
+    t.check("IOPS" in stdout and "reads verified, 0 differ" in stdout,
+            "a partial answer has figures and checks", out)
+    t.check(os.path.exists(path) and load_json(path)["run"]["partial"] is True,
+            "the JSON of an interrupted run says so", out)
+
+
+def main():
+    program = os.path.abspath(os.path.join(sys.argv[1], "storlab"))
+    with tempfile.TemporaryDirectory(prefix="storlab cli ") as folder:
+        t = Suite(program, folder)
+        t.check(os.access(program, os.X_OK), f"{program} is built")
+        for test in (test_exit_codes, test_malformed, test_settings, test_seeds_and_json,
+                     test_schema_of_scenarios, test_interrupt):
+            try:
+                test(t)
+            except Exception as error:  # a test that cannot go on is a failure, not the end
+                t.check(False, f"{test.__name__} stopped: {type(error).__name__}: {error}")
+    print(f"{t.passed} passed, {len(t.failures)} failed")
+    return 1 if t.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
