@@ -18,15 +18,20 @@ void Processor::seal() {
     if (threads_.size() <= cores()) return;
     const double c = cores(), logical = logical_cpus();
     const double doubled = options_.threads_per_core > 1 ? options_.smt_yield : 1;
-    shared_ = std::make_unique<SharedStation>(calendar_, [=](uint32_t n) {
-        if (n <= c) return 1.0;
-        // n - c cores run two threads, the others one; beyond that all are full and time is sliced
-        const double capacity = n < logical ? (2 * c - n) + (n - c) * doubled : c * doubled;
-        return capacity / n;
-    });
+    shared_ = std::make_unique<SharedStation>(
+        calendar_,
+        [=](uint32_t n) {
+            if (n <= c) return 1.0;
+            // n - c cores run two threads, the others one; beyond that all are full and time is
+            // sliced
+            const double capacity = n < logical ? (2 * c - n) + (n - c) * doubled : c * doubled;
+            return capacity / n;
+        },
+        logical_cpus());
 }
 
 Duration Processor::busy() const {
+    if (shared_) return shared_->occupied(); // a thread that waits for its slice is not on a CPU
     Duration sum;
     for (const Thread& t : threads_) sum += t.busy();
     return sum;

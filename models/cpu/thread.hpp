@@ -36,7 +36,7 @@ public:
         return options_.sockets * options_.cores_per_socket * options_.threads_per_core;
     }
     uint32_t cores() const { return options_.sockets * options_.cores_per_socket; }
-    Duration busy() const; // thread time on a logical CPU, spinning included
+    Duration busy() const; // of all logical CPUs, spinning included
     const Ledger& ledger() const { return ledger_; }
 
 private:

@@ -3,6 +3,7 @@
 // spans 4 ns and is kept sorted; it holds about one event, so sorting is free and the levels that a
 // 1 ps tick would need below it are skipped.
 #pragma once
+#include "sim/base/error.hpp"
 #include "sim/seam/clock.hpp"
 #include <bit>
 
@@ -90,6 +91,7 @@ private:
     }
     void link(Event* e) {
         const int64_t at = ticks(e->at);
+        STORLAB_ENSURE(at >= base_); // an event before what has fired would be lost among the slots
         const uint64_t x = static_cast<uint64_t>(at ^ base_) >> grain;
         const int l = (63 - std::countl_zero(x | 1)) / slot_bits;
         const int s = static_cast<int>(at >> (grain + l * slot_bits)) & (slots - 1);

@@ -10,13 +10,22 @@ constexpr auto leaves_later = [](const auto& a, const auto& b) {
 };
 }
 
-SharedStation::SharedStation(Calendar& calendar, std::function<double(uint32_t)> speed)
-    : calendar_(calendar), speed_(std::move(speed)) {}
+SharedStation::SharedStation(Calendar& calendar, std::function<double(uint32_t)> speed,
+                             uint32_t servers)
+    : calendar_(calendar), speed_(std::move(speed)), servers_(servers) {}
 
 void SharedStation::advance() {
     const Instant now = calendar_.now();
+    occupied_ += (now - updated_) * at_work();
     virtual_ps_ += rate_ * static_cast<double>((now - updated_).count_ps());
     updated_ = now;
+    // Virtual time begins anew before its double gets too coarse for a picosecond.
+    constexpr double second_ps = 1e12;
+    if (heap_.empty()) virtual_ps_ = 0;
+    if (virtual_ps_ < second_ps) return;
+    for (Customer& c : heap_) c.leaves_at -= virtual_ps_;
+    virtual_ps_ = 0;
+    std::make_heap(heap_.begin(), heap_.end(), leaves_later); // rounding may have made equals
 }
 
 void SharedStation::arrive(Event& customer, Duration work) {
