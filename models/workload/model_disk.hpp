@@ -53,7 +53,7 @@ public:
 
 private:
     // entry = version << 2 | state
-    enum State : uint32_t { settled = 0, writing = 1, several = 2 };
+    enum : uint32_t { settled = 0, writing = 1, several = 2 };
     struct Write {
         uint32_t version;
         uint64_t issued,
