@@ -166,7 +166,6 @@ double Engine::precision(double clock) {
 }
 
 void Engine::run(Coupled& kernel, double ends, std::function<void(Seat&)> main) {
-    const KeptSignals kept;
     sg::Engine::set_config("surf/precision", precision(ends));
     body_->model->kernel = &kernel;
     body_->main = sg::Actor::create("main", body_->hosts[0], [main = std::move(main)] {

@@ -141,6 +141,12 @@ TEST_CASE("the engine leaves the program's signal handlers alone") {
     struct sigaction old;
     sigaction(SIGINT, &mine, &old);
     for (int s = 1; s < 32; s++) sigaction(s, nullptr, &before[s]);
+    {
+        Calendar calendar;
+        Cluster larger(calendar); // than any before: a new engine
+        for (int i = 0; i < 300; i++) larger.add_node("n" + std::to_string(i));
+        larger.run(at_us(1));
+    }
     scenario();
     for (int s = 1; s < 32; s++) {
         struct sigaction now;
