@@ -55,7 +55,7 @@ MALFORMED = [
     ("scale: 64", "scale: 64, scale: 32", "scale: 32", "key 'scale' is written twice"),
     ("title: Two drives", "title: [Two drives", None, "this is no YAML"),
     ("title: Two drives", "titel: Two drives", "titel", "did you mean 'title'?"),
-    ("host: {is: linux-host}", "host: {is: linux-host, load_submit: 5}", "5}", "load_submit"),
+    ("host: {is: linux-host}", "host: {is: linux-host, load_submit: 5}", "5}", "'5' has no unit"),
     ("run: {", "timeline: [at 2 s: explode pair]\nrun: {", "explode", "'explode'"),
     ("run: {", "timeline: [at 2 s: fail pair]\nrun: {", "at 2 s", "cannot fail 'pair'"),
 ]
@@ -156,11 +156,20 @@ def test_settings(t):
                 "the printed command gives the same trace", second)
     for setting, what in (("loads/users/foi/iodepth=3", "foi"), ("run", "sets nothing"),
                           ("loads/users/fio/iodepth=x", "no number"), ("run/sed=3", "sed"),
-                          ("machines/box/drives/ssd/t_read=60", "t_read")):
+                          ("machines/box/drives/ssd/t_read=60", "'60' has no unit")):
         out = t.run("run", tiny, "--set", setting)
         t.check(out.returncode == WRONG_INPUT, f"--set {setting} ends with 2", out)
         t.check(re.search(r"^--set:1:\d+: error: ", out.stderr, re.M) and what in out.stderr,
                 f"--set {setting} is named as the place", out)
+
+
+def test_settings_of_the_run(t):
+    bare = t.file("bare.yaml", TINY[:TINY.index("run: {")])
+    out = t.run("check", bare, "--set", "run/seed=3", "--set", "run/confidence=5%")
+    t.check("seed 3" in out.stdout and "±5 %" in out.stdout,
+            "the run can be set where the scenario says nothing of it", out)
+    out = t.run("run", bare, "--seed", "4", "--duration", "2ms", "--set", "run/scale=64")
+    t.check(out.returncode == FINE and "seed 4" in out.stdout, "and by --seed and --duration", out)
 
 
 def answer(t, *arguments):
@@ -243,8 +252,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="storlab cli ") as folder:
         t = Suite(program, folder)
         t.check(os.access(program, os.X_OK), f"{program} is built")
-        for test in (test_exit_codes, test_malformed, test_settings, test_seeds_and_json,
-                     test_schema_of_scenarios, test_interrupt):
+        for test in (test_exit_codes, test_malformed, test_settings, test_settings_of_the_run,
+                     test_seeds_and_json, test_schema_of_scenarios, test_interrupt):
             try:
                 test(t)
             except Exception as error:  # a test that cannot go on is a failure, not the end

@@ -78,8 +78,15 @@ def check(ok, where, what):
 
 
 def tracked_files():
-    listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, check=True)
-    return [f for f in listed.stdout.split("\0") if f and os.path.isfile(f)]
+    listed = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, check=False)
+    if listed.returncode == 0:
+        return [f for f in listed.stdout.split("\0") if f and os.path.isfile(f)]
+    # An unpacked archive: everything but what is built.
+    found = []
+    for folder, folders, names in os.walk("."):
+        folders[:] = [f for f in folders if f not in ("build", ".git", ".cache", "__pycache__")]
+        found += [os.path.normpath(os.path.join(folder, name)) for name in names]
+    return found
 
 
 def read(file):
