@@ -15,10 +15,11 @@ ModelDisk::ModelDisk(uint64_t sectors, uint32_t payload, Start start)
 bool ModelDisk::holds(const std::byte* data, uint64_t sector, uint32_t version) const {
     if (version == 0 && start_ == Start::zeros)
         return std::all_of(data, data + payload_, [](std::byte b) { return b == std::byte{0}; });
-    if (payload_ == 16) {
-        alignas(8) std::byte want[16];
-        fill_sector(want, 16, sector, version);
-        return std::memcmp(data, want, 16) == 0;
+    if (payload_ == 16) { // a sketch: two words, no call
+        uint64_t want[2], found[2];
+        fill_sector(reinterpret_cast<std::byte*>(want), 16, sector, version);
+        std::memcpy(found, data, 16);
+        return ((want[0] ^ found[0]) | (want[1] ^ found[1])) == 0;
     }
     std::vector<std::byte> want(payload_);
     fill_sector(want.data(), payload_, sector, version);

@@ -1,4 +1,5 @@
 #include "models/workload/fio/load.hpp"
+#include "models/workload/fio/buffer_pattern.hpp"
 #include "sim/base/error.hpp"
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@ struct Load::Clone {
     uint32_t payload;
     uint32_t largest; // blocks of the largest I/O
     int64_t bytes_left, ios_left;
+    std::vector<std::byte> contents; // of every write; empty: the model's
     Instant ends_at = Instant::never();
     PerDirection<Instant> due{}; // the next issue that the rate allows
     Instant thinks_until{};
@@ -93,7 +95,10 @@ Load::Load(Clock& clock, std::vector<Volume> volumes, std::vector<Job> jobs,
                                stream(o_, job, j, i, "pacing"),
                                static_cast<uint32_t>(g.block.count()), g.payload,
                                static_cast<uint32_t>(largest / g.block.count()), to_do,
-                               o_.ends && job.number_ios > 0 ? job.number_ios : INT64_MAX});
+                               o_.ends && job.number_ios > 0 ? job.number_ios : INT64_MAX,
+                               v.model || job.buffer_pattern.empty()
+                                   ? std::vector<std::byte>{}
+                                   : pattern_bytes(job.buffer_pattern, job.place)});
         }
     }
 }
@@ -153,7 +158,10 @@ void Load::begin(Clone& c, Attempt& a, const Draw& d, Instant issued) {
     if (ModelDisk* const model = c.volume.model) {
         if (d.write) model->begin_write(a.block, a.blocks, a.data.data());
         else model->begin_read(a.block, a.blocks, a.mark);
-    }
+    } else if (d.write && !c.contents.empty())
+        repeat_pattern(c.contents, {a.data.data(), size_t{a.blocks} * c.payload});
+    if (o_.log)
+        o_.log->issued(c.volume.log_file, d.write ? Op::write : Op::read, d.offset_bytes, d.bytes);
     issued_++;
     probe_.issued(issued);
     a.span.open(issued);
@@ -242,6 +250,7 @@ Task<void> Load::flush(Clone& c) {
     Io io = c.volume.device->io(Op::flush, Lba{0}, 1, nullptr);
     io.cpu = &c.cpu;
     c.cpu.owe(io.work, Operation::load_submit);
+    if (o_.log) o_.log->issued(c.volume.log_file, Op::flush, 0, 0);
     issued_++;
     probe_.issued(issued);
     const IoStatus status = co_await io;

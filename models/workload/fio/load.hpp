@@ -4,6 +4,7 @@
 // Left out: verify, trims, several files with weights; batching of submissions (fio's default is
 // one).
 #pragma once
+#include "models/workload/fio/io_log.hpp"
 #include "models/workload/fio/job_file.hpp"
 #include "models/workload/fio/pattern.hpp"
 #include "models/workload/model_disk.hpp"
@@ -18,7 +19,8 @@ namespace storlab::fio {
 
 struct Volume {
     BlockDevice* device;
-    ModelDisk* model; // null: contents are not checked
+    ModelDisk* model; // null: contents are not checked, and writes carry buffer_pattern, if given
+    uint32_t log_file = 0; // its number in the log of requests
 };
 
 struct LoadOptions {
@@ -29,6 +31,7 @@ struct LoadOptions {
     // Open loop: I/Os of each clone arrive at rate_iops whether or not earlier ones are done, and
     // their latency counts from their arrival.
     bool open = false;
+    IoLog* log = nullptr; // what is issued; null: not wanted
 };
 
 class Load {

@@ -1,4 +1,5 @@
 #include "models/workload/fio/options.hpp"
+#include "models/workload/fio/buffer_pattern.hpp"
 #include "models/workload/fio/option_enums.hpp"
 #include <unordered_map>
 
@@ -124,6 +125,11 @@ void read_runtime(const Reading& r) {
     if (t > Duration()) r.job.runtime = t; // runtime=0 is unset to fio
 }
 
+void read_buffer_pattern(const Reading& r) {
+    pattern_bytes(r.needed().text, r.value.where); // or complains
+    r.job.buffer_pattern = r.text();
+}
+
 using Handler = void (*)(const Reading&);
 const std::unordered_map<std::string, Handler>& shape_handlers() {
     static const std::unordered_map<std::string, Handler> handlers = {
@@ -149,7 +155,7 @@ const std::unordered_map<std::string, Handler>& shape_handlers() {
         {"filename", [](const Reading& r) { r.job.filename = file_list(r.needed()); }},
         {"directory", [](const Reading& r) { r.job.directory = r.text(); }},
         {"cpus_allowed", [](const Reading& r) { r.job.cpus_allowed = cpu_list(r.needed()); }},
-        {"buffer_pattern", [](const Reading& r) { r.job.buffer_pattern = r.text(); }},
+        {"buffer_pattern", read_buffer_pattern},
         {"ioengine", [](const Reading& r) { r.job.ioengine = engine_named(r.needed()); }},
         {"sync", [](const Reading& r) { r.job.sync = sync_named(r.needed()); }},
         {"rw_sequencer", [](const Reading& r) { r.job.sequencer = sequencer_named(r.needed()); }},
