@@ -55,7 +55,7 @@ MALFORMED = [
     ("scale: 64", "scale: 64, scale: 32", "scale: 32", "key 'scale' is written twice"),
     ("title: Two drives", "title: [Two drives", None, "this is no YAML"),
     ("title: Two drives", "titel: Two drives", "titel", "did you mean 'title'?"),
-    ("host: {is: linux-host}", "host: {is: linux-host, load_submit: 5}", "5}", "'5' has no unit"),
+    ("linux-host}", "linux-host, load_submit: 5}", "5}", "'5' has no unit"),
     ("run: {", "timeline: [at 2 s: explode pair]\nrun: {", "explode", "'explode'"),
     ("run: {", "timeline: [at 2 s: fail pair]\nrun: {", "at 2 s", "cannot fail 'pair'"),
 ]
@@ -79,7 +79,7 @@ class Suite:
         self.failures.append(what)
         print(f"FAILED: {what}")
         if output is not None:
-            print(f"  exit {output.returncode}\n  {output.stdout[-800:]}\n  {output.stderr[-1500:]}")
+            print(f"  exit {output.returncode}\n{output.stdout[-800:]}\n{output.stderr[-1500:]}")
 
     def run(self, *arguments, **options):
         return subprocess.run([self.program, *arguments], capture_output=True, text=True,
