@@ -21,7 +21,7 @@ constexpr int failed_run = 1, wrong_input = 2;
 volatile std::sig_atomic_t interrupted = 0;
 
 struct RunOptions {
-    std::string file, world = "sim", folder, json, duration;
+    std::string file, world = "sim", folder, json, iolog, duration;
     std::vector<std::string> settings;
     std::optional<uint64_t> seed;
     bool quick = false;
@@ -80,6 +80,7 @@ int run_verb(RunOptions o) {
     }
     control.folder = o.folder;
     control.command = command_of(o, scenario.run.seed);
+    control.iolog = o.iolog;
     control.progress = show_progress;
     std::signal(SIGINT, [](int) { interrupted = 1; });
     const RunResult result = run(scenario, control);
@@ -138,6 +139,8 @@ int main(int argc, char** argv) {
     run_command->add_option("--duration", o.duration,
                             "measure for so long, e.g. 200ms, instead of until confident");
     run_command->add_option("--json", o.json, "write the whole answer to this file");
+    run_command->add_option("--iolog", o.iolog,
+                            "write every request to this file, as fio's write_iolog does");
     run_command->add_flag("--quick", o.quick, "a tenth of the confidence, for a glance");
 
     CLI::App* const check_command =

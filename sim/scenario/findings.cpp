@@ -109,16 +109,11 @@ BottleneckResult find_bottleneck(const RunResult& r) {
 }
 
 void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& loads) {
-    double worst = 0, allowed = 0.01;
-    for (const auto& l : loads) {
-        const double gap = l->littles_law_gap();
-        worst = std::max(worst, gap);
-    }
-    for (const LoadResult& l : r.loads) { // I/Os at the edges of the measured time
-        const uint64_t n = total(l).latency.count();
-        if (n > 0) allowed = std::max(allowed, 3 * l.effective_depth / static_cast<double>(n));
-    }
-    r.checks.push_back({"little", worst <= allowed, worst, allowed, "Little " + percent(worst)});
+    constexpr double allowed = 0.001, rounding = 1e-6;
+    double worst = 0;
+    for (const auto& l : loads) worst = std::max(worst, l->littles_law_gap());
+    r.checks.push_back({"little", worst <= allowed, worst, allowed,
+                        worst < rounding ? "Little's law" : "Little " + percent(worst)});
 }
 
 void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads,

@@ -18,6 +18,7 @@ void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<C
 // Stations of one kind in one group (storage/ssd/*) count as one. Nothing binds when none is nearly
 // full: then more I/Os in flight would raise the rate.
 BottleneckResult find_bottleneck(const RunResult& r);
+// Once every I/O is back.
 void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& loads);
 void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads,
                     bool drained);

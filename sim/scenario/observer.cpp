@@ -32,7 +32,10 @@ void LoadObserver::completed(const IoRecord& io) {
     completed_total_++;
     const Duration latency = now - io.issued;
     latency_total_ += latency;
-    latency_ += latency;
+    if (is_followed(io.issued)) {
+        followed_--;
+        followed_latency_ += latency.in_seconds();
+    }
     JobCount& job = jobs_[io.job];
     if (io.op == Op::flush) return job.flushes.record(latency);
     Direction& d = io.op == Op::read ? job.read : job.write;
@@ -51,8 +54,8 @@ void LoadObserver::completed(const IoRecord& io) {
 
 void LoadObserver::restart(Instant now) {
     integrate(now);
-    integral_ = 0;
-    latency_ = {};
+    integral_ = followed_integral_ = followed_latency_ = 0;
+    followed_ = 0;
     since_ = now;
     jobs_.assign(jobs_.size(), {});
     spans_.clear();
@@ -61,13 +64,12 @@ void LoadObserver::restart(Instant now) {
 
 void LoadObserver::close(Instant now) {
     integrate(now);
+    until_ = now;
     if (series_) series_->advance(now);
 }
 
-// In a window the I/Os at its edges count on one side only: at most twice what is in flight.
 double LoadObserver::littles_law_gap() const {
-    const double sum = latency_.in_seconds();
-    return integral_ > 0 ? std::abs(sum / integral_ - 1) : 0;
+    return followed_integral_ > 0 ? std::abs(followed_latency_ / followed_integral_ - 1) : 0;
 }
 
 LoadResult LoadObserver::load_result(Duration measured) const {

@@ -16,7 +16,7 @@ public:
     void issued(Instant now) override {
         integrate(now);
         in_flight_++;
-        issued_++;
+        followed_ += is_followed(now);
     }
     void completed(const IoRecord& io) override;
 
@@ -28,7 +28,10 @@ public:
     LoadResult load_result(Duration measured) const;
     void job_results(Duration measured, std::vector<JobResult>& out) const;
     double mean_in_flight(Duration measured) const { return integral_ / measured.in_seconds(); }
-    double littles_law_gap() const; // sum of latencies against the integral of what was in flight
+    // Of the I/Os issued in the measured part, once all are back: the sum of their latencies
+    // against the integral of how many of them were in flight. Exact, whatever is in flight at its
+    // edges.
+    double littles_law_gap() const;
     const SpanTable& spans() const { return spans_; }
     void append_series(Series& series, const std::string& prefix) const;
     void use_step(Duration step, Instant now);
@@ -49,12 +52,19 @@ private:
     SpanTable spans_;
     std::optional<LoadSeries> series_;
     Instant since_, changed_;
-    uint64_t in_flight_ = 0, issued_ = 0, completed_total_ = 0;
-    Duration latency_total_, latency_; // latency_: of the measured part
-    double integral_ = 0;              // I/O seconds in flight
+    Instant until_ = Instant::never(); // the end of the measured part
+    uint64_t in_flight_ = 0, completed_total_ = 0;
+    Duration latency_total_;
+    double integral_ = 0;   // I/O seconds in flight
+    uint64_t followed_ = 0; // in flight, issued in the measured part
+    double followed_integral_ = 0, followed_latency_ = 0;
+
+    bool is_followed(Instant issued) const { return issued > since_ && issued <= until_; }
 
     void integrate(Instant now) {
-        integral_ += static_cast<double>(in_flight_) * (now - changed_).in_seconds();
+        const double seconds = (now - changed_).in_seconds();
+        integral_ += static_cast<double>(in_flight_) * seconds;
+        followed_integral_ += static_cast<double>(followed_) * seconds;
         changed_ = now;
     }
 };

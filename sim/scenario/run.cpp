@@ -2,6 +2,7 @@
 #include "models/workload/fio/load.hpp"
 #include "sim/kernel/calendar.hpp"
 #include "sim/real/real_world.hpp"
+#include "sim/report/write_file.hpp"
 #include "sim/scenario/conductor.hpp"
 #include "sim/scenario/findings.hpp"
 #include "sim/scenario/repair_shop.hpp"
@@ -47,6 +48,7 @@ private:
     std::vector<StationDescription> stations_from_;
     std::vector<CpuUse> cpus_from_;
     RunCost cost_;
+    fio::IoLog log_;
 
     void build_load(size_t i);
     void check_overlap() const;
@@ -60,12 +62,16 @@ private:
 void Run::build_load(size_t i) {
     const LoadSchema& l = s_.loads[i];
     std::vector<fio::Volume> volumes;
-    for (const std::string& name : l.to) volumes.push_back({&bed_.target(name), bed_.model(name)});
+    for (const std::string& name : l.to) {
+        const uint32_t file = control_.iolog.empty() ? 0 : log_.add_file(name);
+        volumes.push_back({&bed_.target(name), bed_.model(name), file});
+    }
     fio::LoadOptions o;
     o.name = l.name;
     o.seed = s_.run.seed;
     o.ends = s_.run.until == Until::load;
     o.open = l.open;
+    if (!control_.iolog.empty()) o.log = &log_;
     loads_.push_back(std::make_unique<fio::Load>(
         bed_.clock(), std::move(volumes), l.jobs,
         [&](uint32_t, uint32_t) -> Cpu& { return bed_.new_thread(l.from, l.name); }, *observers_[i],
@@ -168,9 +174,11 @@ RunResult Run::go(RunCost* cost) {
         return std::all_of(loads_.begin(), loads_.end(), [](auto& l) { return l->idle(); });
     };
     stage_.drain(all_idle, Duration::s(30));
+    add_little(r, observers_);
     add_accounting(r, loads_, all_idle());
     if (s_.run.check) add_integrity(r, s_, bed_);
     shop_.report(r);
+    if (!control_.iolog.empty()) write_whole_file(control_.iolog, log_.text());
     r.run.trace_hash = control_.real ? "" : hex_text(trace_hash());
     r.run.wall = Duration::seconds(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_from).count());
@@ -198,7 +206,6 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
         spans.merge(o->spans());
     }
     if (!control_.real) r.spans = span_results(spans);
-    add_little(r, observers_);
     add_stations(r, stations_from_, bed_.stations(), measured);
     add_cpus(r, cpus_from_, bed_.cpus(), measured);
     r.bottleneck = find_bottleneck(r);

@@ -22,6 +22,7 @@ struct RunControl {
     bool quick = false;                            // a tenth of the confidence for a glance
     std::function<bool(const Progress&)> progress; // called now and then; false: stop, partial
     std::string command;                           // that reproduces the run
+    std::string iolog; // file for the requests of all loads, as fio's write_iolog; empty: none
 };
 
 // What it cost to simulate, for `storlab bench`: of the measured part only.

@@ -97,6 +97,10 @@ void parse_jobs(const JobText& t, const std::string& file, const fs::path& folde
                                          (r.text.empty() ? "has no effect here" : r.text));
         for (fio::Job& j : parsed.jobs) {
             j.place = original(t, j.place, file);
+            if (!j.buffer_pattern.empty() && scenario.run.check)
+                scenario.notes.push_back(to_string(j.place) +
+                                         ": fio key 'buffer_pattern' has no effect while contents "
+                                         "are checked; run/check: no writes the pattern");
             load.jobs.push_back(std::move(j));
         }
         if (load.jobs.empty()) node.complain("no job in " + file);
