@@ -108,7 +108,8 @@ def test_exit_codes(t):
     t.check("again   storlab run " in good.stdout, "a run says how to repeat it", good)
     t.check(good.stderr == "", "a good run says nothing on stderr", good)
     for arguments in (["run", t.path("missing.yaml")], ["run"], ["fly"], [],
-                      ["run", tiny, "--fast"], ["run", t.folder], ["check", t.path("missing.yaml")], ["parts", "nothing"],
+                      ["run", tiny, "--fast"], ["run", t.folder],
+                      ["check", t.path("missing.yaml")], ["parts", "nothing"],
                       ["bench", "nothing"], ["run", tiny, "--seed", "x"],
                       ["run", tiny, "--world", "moon"], ["bench", "--repeat", "0"]):
         out = t.run(*arguments)
