@@ -38,7 +38,12 @@ public:
     // By how much operations under way have been postponed so far: who waits for one compares this
     // with the value at its start.
     Duration postponed() const { return postponed_; }
-    const StationCount& count() const { return count_; }
+    // Without what lies ahead, but for a suspension.
+    StationCount count(Instant now) const {
+        StationCount c = count_;
+        c.busy -= later(now, later(sensing_until_, writing_until_)) - now;
+        return c;
+    }
 
 private:
     Instant sensing_until_, writing_until_;

@@ -275,20 +275,22 @@ void Ssd::programmed(Event& e) {
 }
 
 void Ssd::describe(const std::string& name, std::vector<StationDescription>& out) const {
-    const auto sum = [](const auto& stations) {
+    const Instant now = calendar_.now();
+    const auto sum = [&](const auto& stations) {
         StationCount total;
         for (const auto& s : stations) {
-            total.served += s.count().served;
-            total.busy += s.count().busy;
-            total.sojourn += s.count().sojourn;
+            const StationCount c = s.count(now);
+            total.served += c.served;
+            total.busy += c.busy;
+            total.sojourn += c.sojourn;
         }
         return total;
     };
-    out.push_back({name + "/controller", "drive controller", 1, controller_.count()});
+    out.push_back({name + "/controller", "drive controller", 1, controller_.count(now)});
     out.push_back({name + "/dies", "flash dies", o_.dies, sum(dies_)});
     out.push_back({name + "/channels", "flash channels", o_.channels, sum(channels_)});
-    out.push_back({name + "/link/up", "PCIe link to host", 1, link_.up.count()});
-    out.push_back({name + "/link/down", "PCIe link from host", 1, link_.down.count()});
+    out.push_back({name + "/link/up", "PCIe link to host", 1, link_.up.count(now)});
+    out.push_back({name + "/link/down", "PCIe link from host", 1, link_.down.count(now)});
 }
 
 } // namespace storlab

@@ -41,6 +41,12 @@ public:
     }
     Instant free_at() const { return free_; }
     const StationCount& count() const { return count_; }
+    // Without the service that lies ahead: a station is never busier than all of the time.
+    StationCount count(Instant now) const {
+        StationCount c = count_;
+        c.busy -= later(now, free_) - now;
+        return c;
+    }
 
 private:
     Instant free_;

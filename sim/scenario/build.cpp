@@ -1,6 +1,7 @@
 #include "sim/scenario/build.hpp"
 #include <algorithm>
 #include <cstdio>
+#include <unistd.h>
 
 namespace storlab {
 
@@ -35,6 +36,31 @@ uint64_t choose_scale(const Scenario& s) {
     uint64_t scale = 1;
     while (blocks / scale > most_blocks && smallest / (scale * 2) >= least_blocks) scale *= 2;
     return scale;
+}
+
+Slice slice_of(const Scenario& s, uint32_t payload) {
+    const Slice slice{s.run.scale ? s.run.scale : choose_scale(s), s.run.sector, payload};
+    constexpr uint64_t fewest = 256;
+    const SourcePlace at = s.machines.front().place;
+    const std::string scale = "at scale " + std::to_string(slice.scale);
+    uint64_t blocks = 0;
+    for (const MachineSchema& m : s.machines)
+        for (const DriveSchema& d : m.drives) {
+            const uint64_t b = slice_blocks(d, slice);
+            blocks += b;
+            if (b < fewest || Bytes::kib(4) * static_cast<int64_t>(b) < d.aged_by * 16)
+                throw InputError(d.place, scale + " a slice of this drive has only " +
+                                              std::to_string(b) +
+                                              " blocks; set a smaller run/scale");
+        }
+    const auto memory =
+        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    const double needed = static_cast<double>(blocks) * (payload == sketch_bytes ? 28 : 4);
+    if (needed > memory * 0.8)
+        throw InputError(at, scale + " the drives need " +
+                                 format_size(Bytes(static_cast<int64_t>(needed))) +
+                                 " of memory, too much for this machine; set a larger run/scale");
+    return slice;
 }
 
 SsdOptions ssd_options(const DriveSchema& d, const MachineSchema& m, const Slice& slice) {

@@ -15,6 +15,11 @@ constexpr uint32_t sketch_bytes = 16;
 
 // The scale of a scenario that gives none: the smallest power of two at which its drives fit.
 uint64_t choose_scale(const Scenario& scenario);
+// The scenario's slice. InputError if its scale leaves too little of a drive, or too much for
+// memory.
+Slice slice_of(const Scenario& scenario, uint32_t payload);
+// Complains about values of parts that no model could work with (check_values.cpp).
+void check_values(const Scenario& scenario);
 uint64_t slice_blocks(const DriveSchema& drive, const Slice& slice);
 
 SsdOptions ssd_options(const DriveSchema& drive, const MachineSchema& machine, const Slice& slice);

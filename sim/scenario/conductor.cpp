@@ -57,6 +57,9 @@ void Conductor::start(Duration fixed_length) {
             return;
         }
         measure();
+    } else if (run_.until == Until::load && !run_.warm_up) { // all of a load that ends by itself
+        window_ = run_.step > Duration{} ? run_.step : Duration::ms(10);
+        measure();
     }
     next_window();
 }
@@ -154,7 +157,7 @@ void Conductor::measure() {
 
 void Conductor::finish(StopReason reason, bool partial) {
     if (part_ == Part::over) return;
-    if (part_ != Part::measuring) measure(); // what there is, is what was measured
+    if (part_ != Part::measuring) from_ = Instant(); // all there is
     part_ = Part::over;
     reason_ = reason;
     partial_ = partial;

@@ -51,7 +51,7 @@ void add_stations(RunResult& r, const std::vector<StationDescription>& from,
                          return a.utilisation > b.utilisation;
                      });
     if (to.empty()) return;
-    // Service begun counts in full: a station may show a little more than all of the time.
+    // A suspended program of a die counts a little more than it takes.
     constexpr double limit = 1.02;
     r.checks.push_back(
         {"utilisation", highest <= limit, highest, limit,

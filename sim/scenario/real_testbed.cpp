@@ -60,8 +60,7 @@ private:
 
 std::unique_ptr<Testbed> real_testbed(const Scenario& s, RealWorld& world,
                                       const std::string& folder) {
-    const Slice slice{s.run.scale ? s.run.scale : choose_scale(s), s.run.sector,
-                      static_cast<uint32_t>(s.run.sector.count())};
+    const Slice slice = slice_of(s, static_cast<uint32_t>(s.run.sector.count()));
     return std::make_unique<RealTestbed>(s, slice, world, folder);
 }
 

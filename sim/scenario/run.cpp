@@ -51,6 +51,7 @@ private:
     fio::IoLog log_;
 
     void build_load(size_t i);
+    void check_buffers(const LoadSchema& l) const;
     void check_overlap() const;
     void snapshot(double& cpu, uint64_t& events, uint64_t& ios, uint64_t& frames) const;
     Instant horizon() const;
@@ -61,6 +62,7 @@ private:
 
 void Run::build_load(size_t i) {
     const LoadSchema& l = s_.loads[i];
+    check_buffers(l);
     std::vector<fio::Volume> volumes;
     for (const std::string& name : l.to) {
         const uint32_t file = control_.iolog.empty() ? 0 : log_.add_file(name);
@@ -76,6 +78,27 @@ void Run::build_load(size_t i) {
         bed_.clock(), std::move(volumes), l.jobs,
         [&](uint32_t, uint32_t) -> Cpu& { return bed_.new_thread(l.from, l.name); }, *observers_[i],
         o));
+}
+
+void Run::check_buffers(const LoadSchema& l) const {
+    constexpr int64_t most_ios = 1 << 18;
+    constexpr double most_bytes = 2e9;
+    int64_t ios = 0;
+    double bytes = 0;
+    const Geometry g = bed_.target(l.to.front()).geometry();
+    for (const fio::Job& j : l.jobs) {
+        const int64_t n = fio::effective_depth(j).total;
+        const Bytes largest = std::max(j.block.read.largest(), j.block.write.largest());
+        ios += n;
+        bytes += static_cast<double>(n) * static_cast<double>(largest / g.block) * g.payload;
+    }
+    if (ios > most_ios)
+        throw InputError(l.place, "the load has " + std::to_string(ios) +
+                                      " I/Os in flight; storlab takes " + std::to_string(most_ios));
+    if (bytes > most_bytes)
+        throw InputError(l.place, "the buffers of " + std::to_string(ios) +
+                                      " I/Os in flight would fill the memory; make blocks or "
+                                      "depth smaller");
 }
 
 // A slice is smaller than the real thing: I/Os in flight must not meet in it more often than there.

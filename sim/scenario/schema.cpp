@@ -1,5 +1,6 @@
 #include "sim/scenario/schema.hpp"
 #include "sim/base/random.hpp"
+#include "sim/scenario/build.hpp"
 #include <algorithm>
 #include <cstdio>
 
@@ -66,6 +67,7 @@ Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {
     if (s.run.until == Until::duration && s.run.duration <= Duration{})
         run.complain("'until: duration' needs a duration, such as 200ms");
     check_timeline(s, *complaints);
+    check_values(s);
     s.hash = hex(mix(hash_name(root.canonical()) + s.files_hash));
     complaints->throw_if_any();
     return s;
@@ -116,19 +118,23 @@ void read_run(const Node& node, Scenario& s) {
               : until == "timeline" ? Until::timeline
               : until == "load"     ? Until::load
                                     : Until::confident;
+    constexpr Duration longest = Duration::s(86400);
+    const std::string too_long =
+        "can be at most 1 d: longer timelines are not simulated I/O by I/O";
     const auto positive = [&](const char* key, Duration fallback) {
         const Node n = f.optional(key);
-        const Duration d = n.as_duration(fallback);
+        const Duration d = n.as_duration(n ? Duration::ns(1) : fallback);
         if (n && d <= Duration{}) n.complain(std::string(key) + " must be more than nothing");
-        if (d > Duration::s(86400))
-            n.complain(std::string(key) +
-                       " can be at most 1 d: longer timelines are not simulated I/O by I/O");
+        if (d > longest) n.complain(std::string(key) + " " + too_long);
         return d;
     };
     r.duration = positive("duration", r.duration);
     r.settle = positive("settle", r.settle);
     r.step = positive("step", r.step);
-    if (const Node n = f.optional("warm-up")) r.warm_up = n.as_duration();
+    if (const Node n = f.optional("warm-up")) {
+        r.warm_up = n.as_duration();
+        if (*r.warm_up > longest) n.complain("warm-up " + too_long);
+    }
     if (const Node n = f.optional("confidence")) {
         r.confidence = n.as_fraction(r.confidence);
         if (r.confidence < 0.0005 || r.confidence > 0.5)

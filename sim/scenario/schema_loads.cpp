@@ -139,6 +139,24 @@ void read_jobs(const Node& node, LoadSchema& load, Scenario& scenario) {
                scenario);
 }
 
+// Times and rates that the clock can carry, and arrivals that do arrive one after the other.
+void check_pace(const LoadSchema& load, const fio::Job& j, Complaints& complaints) {
+    constexpr Duration longest = Duration::s(86400);
+    for (const Duration d : {j.thinktime, j.startdelay, j.ramp_time})
+        if (d > longest) complaints.add(j.place, "job '" + j.name + "' waits for more than 1 d");
+    if (!load.open) return;
+    constexpr double most = 1e9;
+    for (const bool write : {false, true}) {
+        if (write ? !j.writes() : !j.reads()) continue;
+        const auto& rate = j.rate_iops.of(write);
+        if (!rate)
+            complaints.add(j.place, "an open load needs rate_iops: the rate of its arrivals");
+        else if (rate->per_second() > most)
+            complaints.add(j.place, "an open load arrives at most 1e9 times a second");
+        if (!rate) return;
+    }
+}
+
 // Sizes that the simulated or real volume cannot carry.
 void check_jobs(LoadSchema& load, RunSchema& run, Complaints& complaints) {
     for (const fio::Job& j : load.jobs) {
@@ -165,8 +183,7 @@ void check_jobs(LoadSchema& load, RunSchema& run, Complaints& complaints) {
                                             "' writes less than 4 KiB, but run/sector is 4KiB");
             run.sector = Bytes(512);
         }
-        if (load.open && !j.rate_iops.read && !j.rate_iops.write)
-            complaints.add(j.place, "an open load needs rate_iops: the rate of its arrivals");
+        check_pace(load, j, complaints);
     }
 }
 } // namespace

@@ -6,7 +6,12 @@
 namespace storlab {
 
 namespace {
-constexpr int64_t most_drives = 1024; // of one group
+constexpr int64_t most_drives = 1024, most_drives_of_machine = 4096; // of one group, of all
+
+// The part a key names; none if the key is missing, which was complained about.
+Part find_part(const Catalogue& catalogue, const Node& is) {
+    return is ? catalogue.find(is.as_text(), is.place()) : Part();
+}
 
 std::optional<int> number_after(std::string_view word, std::string_view prefix) {
     if (!word.starts_with(prefix)) return std::nullopt;
@@ -23,7 +28,7 @@ void read_cards(const Node& node, const Catalogue& catalogue, MachineSchema& m) 
         Fields f = e.value.map();
         CardSchema c{e.key, {}, {}, e.key_place};
         const Node is = f.required("is");
-        c.part = catalogue.find(is.as_text(), is.place());
+        c.part = find_part(catalogue, is);
         if (c.part && !c.part.require_kind("raid-card", is.place())) c.part = {};
         if (const Node slot = f.optional("slot")) {
             try {
@@ -42,7 +47,7 @@ void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m)
     for (const Node::Entry& e : node.named()) {
         Fields f = e.value.map();
         const Node is = f.required("is");
-        Part part = catalogue.find(is.as_text(), is.place());
+        Part part = find_part(catalogue, is);
         if (part && !part.require_kind("ssd", is.place())) part = {};
         const Node count_node = f.optional("count");
         const int64_t count = count_node.as_count({1, most_drives}, 1);
@@ -58,6 +63,11 @@ void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m)
         }
         part.override_from(f);
         f.finish();
+        if (std::ssize(m.drives) + count > most_drives_of_machine) {
+            count_node.complain("a machine takes at most " +
+                                std::to_string(most_drives_of_machine) + " drives");
+            return;
+        }
         for (int64_t i = 0; i < count; i++) {
             const std::string path = m.name + "/" + e.key + "/" + std::to_string(i);
             m.drives.push_back({path, part,
@@ -67,6 +77,22 @@ void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m)
                                 aged_by, e.key_place});
         }
     }
+}
+} // namespace
+
+namespace {
+// Every device has lanes of its own: there are only so many.
+std::optional<std::string> too_few_lanes(const MachineSchema& m) {
+    if (!m.server) return std::nullopt;
+    int64_t used = 0;
+    for (const CardSchema& c : m.cards) used += c.slot.lanes;
+    for (const DriveSchema& d : m.drives)
+        if (d.part) used += parse_slot(d.part.text("host_link"), d.place).lanes;
+    const int64_t lanes = m.server.count("lanes_per_socket", {1, 1 << 20}) * m.sockets;
+    if (used <= lanes) return std::nullopt;
+    return "cards and drives of '" + m.name + "' take " + std::to_string(used) +
+           " PCIe lanes, but its " + std::to_string(m.sockets) +
+           (m.sockets == 1 ? " socket has " : " sockets have ") + std::to_string(lanes);
 }
 } // namespace
 
@@ -105,13 +131,13 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
         m.name = e.key;
         m.place = e.key_place;
         const Node is = f.required("is");
-        m.server = catalogue.find(is.as_text(), is.place());
+        m.server = find_part(catalogue, is);
         if (m.server && !m.server.require_kind("server", is.place())) m.server = {};
         const Node cpu = f.required("cpu");
         if (cpu) {
             Fields c = cpu.map();
             const Node cpu_is = c.required("is");
-            m.cpu = catalogue.find(cpu_is.as_text(), cpu_is.place());
+            m.cpu = find_part(catalogue, cpu_is);
             if (m.cpu && !m.cpu.require_kind("cpu", cpu_is.place())) m.cpu = {};
             const int64_t most = m.server ? m.server.count("sockets") : 8;
             m.sockets = static_cast<uint32_t>(c.optional("sockets").as_count({1, most}, most));
@@ -122,7 +148,7 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
         if (host) {
             Fields h = host.map();
             const Node host_is = h.required("is");
-            m.host = catalogue.find(host_is.as_text(), host_is.place());
+            m.host = find_part(catalogue, host_is);
             if (m.host && !m.host.require_kind("host-stack", host_is.place())) m.host = {};
             m.host.override_from(h);
             h.finish();
@@ -135,6 +161,10 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
         read_drives(f.optional("drives"), catalogue, m);
         m.server.override_from(f);
         f.finish();
+        try {
+            if (const auto complaint = too_few_lanes(m)) is.complain(*complaint);
+        } catch (const InputError&) { // a host_link that is no slot: check_values says where
+        }
         scenario.machines.push_back(std::move(m));
     }
     if (scenario.machines.empty() && node) node.complain("a scenario needs at least one machine");
@@ -210,6 +240,9 @@ void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema
     a.reads_through_parity = f.optional("reads-through-parity").as_bool(!a.card.empty());
     a.speed_min = f.optional("speed-limit-min").as_rate(Rate::bytes_per_second(1000.0 * 1024));
     a.speed_max = f.optional("speed-limit-max").as_rate(Rate::bytes_per_second(200000.0 * 1024));
+    const Rate slowest = Rate::bytes_per_second(1e5);
+    if (a.speed_min < slowest || a.speed_max < slowest)
+        f.node().complain("speed limits of a rebuild are at least 100kB/s");
     if (a.speed_max < a.speed_min) f.node().complain("speed-limit-max is below speed-limit-min");
     a.engine.override_from(f);
     f.finish();

@@ -161,7 +161,7 @@ std::vector<StationDescription> SimTestbed::stations() const {
     for (const auto& [name, m] : machines_)
         for (const auto& [card, c] : m->cards) c->describe(name + "/" + card, all);
     for (const auto& [name, sw] : software_) {
-        all.push_back({name + "/lock", "array lock", 1, sw->lock.station.count()});
+        all.push_back({name + "/lock", "array lock", 1, sw->lock.station.count(calendar_.now())});
         all.push_back({name + "/workers",
                        "stripe workers",
                        sw->workers.workers(),
@@ -189,8 +189,7 @@ std::vector<CpuUse> SimTestbed::cpus() const {
 } // namespace
 
 std::unique_ptr<Testbed> simulated_testbed(const Scenario& s, Calendar& calendar) {
-    const Slice slice{s.run.scale ? s.run.scale : choose_scale(s), s.run.sector, sketch_bytes};
-    return std::make_unique<SimTestbed>(s, slice, calendar);
+    return std::make_unique<SimTestbed>(s, slice_of(s, sketch_bytes), calendar);
 }
 
 } // namespace storlab

@@ -6,6 +6,12 @@
 
 namespace storlab::fio {
 
+namespace {
+// Beyond any run, and far from the end of the clock.
+constexpr double longest_wait = 1e6; // seconds
+constexpr Instant out_of_reach = Instant::at(Duration::s(1'000'000));
+} // namespace
+
 // One thread of a job.
 struct Load::Clone {
     const Job& job;
@@ -41,7 +47,7 @@ struct Load::Clone {
         if (const auto& r = job.rate_iops.of(write))
             seconds = std::max(seconds, 1 / r->per_second());
         if (job.rate_process == RateProcess::poisson) seconds *= -std::log1p(-pacing.uniform());
-        return Duration::seconds(seconds);
+        return Duration::seconds(std::min(seconds, longest_wait));
     }
     // When this I/O may go. A job that fell behind its rate catches up.
     Instant slot_for(const Draw& d, Instant now) {
@@ -49,7 +55,7 @@ struct Load::Clone {
         if (const Duration gap = interval(d.write, d.bytes); gap > Duration{}) {
             Instant& next = due.of(d.write);
             at = later(now, next);
-            next = next + gap;
+            if (next < out_of_reach) next = next + gap;
         }
         return later(at, thinks_until);
     }
@@ -129,7 +135,8 @@ Task<void> Load::begin(uint32_t j) {
         if (c.job_index != j || stopping_) continue;
         const Instant now = clock_.now();
         c.due = {now, now};
-        if (o_.ends && job.runtime) c.ends_at = now + *job.runtime + job.ramp_time;
+        if (o_.ends && job.runtime && *job.runtime < out_of_reach - now)
+            c.ends_at = now + *job.runtime + job.ramp_time;
         if (o_.open) {
             spawn(arrivals(c));
             continue;
