@@ -47,9 +47,9 @@ private:
     void read_roles(const Node& node);
     void read_groups(const Node& node);
     void read_not_modelled(const Node& node);
-    void every_row_has_a_fate(const Node& rows) const;
+    void every_row_has_a_fate(Complaints& complaints) const;
     void read_causes(const Node& node);
-    void check_runs(const Node& runs, const Node& settings);
+    void check_runs(Complaints& complaints) const;
     std::vector<size_t> select(const Node& pattern) const;
     std::string reason(Fields& f) const;
     std::vector<std::string> ids() const;
@@ -94,6 +94,7 @@ void Reader::read_settings(const Node& node) {
         Fields f = e.value.map();
         SettingGroup g;
         g.name = e.key;
+        g.place = e.key_place;
         g.assumed = f.optional("assumed").as_text();
         g.influence = f.optional("influence").as_text();
         if (!g.assumed.empty() && g.influence.empty())
@@ -109,6 +110,7 @@ void Reader::read_settings(const Node& node) {
 }
 
 void Reader::read_runs(const Node& node) {
+    if (!node) return;
     for (const Node::Entry& e : node.named()) {
         Fields f = e.value.map();
         PlannedRun r;
@@ -245,11 +247,11 @@ void Reader::read_not_modelled(const Node& node) {
     }
 }
 
-void Reader::every_row_has_a_fate(const Node& rows) const {
+void Reader::every_row_has_a_fate(Complaints& complaints) const {
     for (size_t i = 0; i < out_.rows.size(); i++)
         if (const PublishedRow& r = out_.rows[i]; r.run.empty() && !not_modelled_[i])
-            rows.complaints()->add(r.place, "row " + in_quotes(r.id) +
-                                                " has no run and is not listed under not-modelled");
+            complaints.add(r.place, "row " + in_quotes(r.id) +
+                                        " has no run and is not listed under not-modelled");
 }
 
 void Reader::read_causes(const Node& node) {
@@ -263,13 +265,13 @@ void Reader::read_causes(const Node& node) {
     }
 }
 
-void Reader::check_runs(const Node& runs, const Node& settings) {
+void Reader::check_runs(Complaints& complaints) const {
     for (const PlannedRun& r : out_.runs)
         if (!used_runs_.count(r.name))
-            runs.complaints()->add(r.place, "no row needs the run " + in_quotes(r.name));
+            complaints.add(r.place, "no row needs the run " + in_quotes(r.name));
     for (const SettingGroup& g : out_.settings)
         if (!used_groups_.count(g.name))
-            settings.complain("no run uses the settings " + in_quotes(g.name));
+            complaints.add(g.place, "no run uses the settings " + in_quotes(g.name));
 }
 
 void Reader::read(const Node& root) {
@@ -279,19 +281,17 @@ void Reader::read(const Node& root) {
     out_.title = top.required("title").as_text();
     for (const Node::Entry& e : top.required("sources").named())
         sources_[e.key] = e.value.as_text();
-    const Node settings = top.optional("settings"), runs = top.optional("runs");
-    read_settings(settings);
-    if (runs) read_runs(runs);
-    const Node rows = top.required("rows");
-    for (const Node& row : rows.items()) read_row(row);
+    read_settings(top.optional("settings"));
+    read_runs(top.optional("runs"));
+    for (const Node& row : top.required("rows").items()) read_row(row);
     has_role_.assign(out_.rows.size(), false);
     not_modelled_.assign(out_.rows.size(), false);
     read_not_modelled(top.optional("not-modelled"));
-    every_row_has_a_fate(rows);
+    every_row_has_a_fate(*root.complaints());
     read_roles(top.optional("roles"));
     read_groups(top.optional("groups"));
     read_causes(top.optional("causes"));
-    check_runs(runs, settings);
+    check_runs(*root.complaints());
     top.finish();
 }
 } // namespace

@@ -16,6 +16,7 @@ struct SettingGroup { // settings of a scenario under one name
     std::vector<std::string> settings; // "path=value"
     std::string assumed;               // why, where the review does not say; empty: it does
     std::string influence;             // what another choice would do
+    SourcePlace place;
 };
 
 struct PlannedRun {
