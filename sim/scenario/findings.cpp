@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 namespace storlab {
 
@@ -80,34 +81,41 @@ void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<C
 }
 
 BottleneckResult find_bottleneck(const RunResult& r) {
+    constexpr double nearly_full = 0.85; // beyond, waiting is most of the time
     struct Group {
         double sum = 0;
         int n = 0;
-        std::string kind;
+        const StationResult* fullest = nullptr;
+        double mean() const { return sum / n; }
     };
     std::map<std::string, Group> groups;
     for (const StationResult& s : r.stations) {
         Group& g = groups[group_of(s.name)];
         g.sum += s.utilisation;
         g.n++;
-        g.kind = s.kind;
+        if (!g.fullest || s.utilisation > g.fullest->utilisation) g.fullest = &s;
     }
     std::vector<BottleneckResult::Next> ranked;
-    for (const auto& [name, g] : groups) ranked.push_back({name, g.sum / g.n});
+    std::map<std::string, std::string> kinds;
+    for (const auto& [name, g] : groups) {
+        // One full drive among idle ones binds although they are not full together.
+        const bool alone = g.mean() < nearly_full && g.fullest->utilisation >= nearly_full;
+        ranked.push_back(alone ? BottleneckResult::Next{g.fullest->name, g.fullest->utilisation}
+                               : BottleneckResult::Next{name, g.mean()});
+        kinds[ranked.back().name] = g.fullest->kind;
+    }
     std::stable_sort(ranked.begin(), ranked.end(),
-                     [](auto& a, auto& b) { return a.utilisation > b.utilisation; });
+                     [](auto& x, auto& y) { return x.utilisation > y.utilisation; });
     BottleneckResult b;
-    constexpr double nearly_full = 0.85; // beyond, waiting is most of the time
     if (!ranked.empty() && ranked[0].utilisation >= nearly_full) {
         b.name = ranked[0].name;
         b.utilisation = ranked[0].utilisation;
-        b.why = groups[b.name].kind;
+        b.why = kinds[b.name];
         ranked.erase(ranked.begin());
     }
     for (size_t i = 0; i < ranked.size() && i < 3; i++) b.then.push_back(ranked[i]);
     return b;
 }
-
 void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& loads) {
     constexpr double allowed = 0.001, rounding = 1e-6;
     double worst = 0;
@@ -125,6 +133,35 @@ void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>&
     r.checks.push_back({"accounting", ok, lost, 0,
                         ok ? "all requests accounted for"
                            : std::to_string(issued - completed) + " requests never came back"});
+}
+
+void add_state_labels(RunResult& r, const Scenario& s,
+                      const std::vector<std::unique_ptr<LoadObserver>>& loads, Testbed& bed) {
+    constexpr int64_t enough = 2; // times the capacity: SNIA's preconditioning
+    std::map<std::string, bool> seen;
+    for (size_t i = 0; i < loads.size(); i++) {
+        if (loads[i]->written_total() == Bytes(0)) continue;
+        Bytes size;
+        std::vector<std::string> drives;
+        for (const std::string& name : s.loads[i].to) {
+            const Geometry g = bed.target(name).geometry();
+            size += g.block * static_cast<int64_t>(g.blocks);
+            const ArraySchema* const a = s.array(name);
+            for (const std::string& d : a ? a->drives : std::vector{name}) drives.push_back(d);
+        }
+        if (loads[i]->written_total() > size * enough) continue;
+        for (const std::string& d : drives) {
+            const DriveSchema& drive = *s.drive(d);
+            const std::string group = group_of(d);
+            if (drive.state == SsdState::steady || std::exchange(seen[group], true)) continue;
+            r.assumptions.push_back({group + "/state",
+                                     drive.state == SsdState::fresh ? "fresh" : "filled",
+                                     "assumed",
+                                     "written less than twice in this run: writes have not reached "
+                                     "their steady state",
+                                     {}});
+        }
+    }
 }
 
 void add_integrity(RunResult& r, const Scenario& s, Testbed& bed) {

@@ -15,13 +15,17 @@ void add_stations(RunResult& r, const std::vector<StationDescription>& from,
                   const std::vector<StationDescription>& to, Duration measured);
 void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<CpuUse>& to,
               Duration measured);
-// Stations of one kind in one group (storage/ssd/*) count as one. Nothing binds when none is nearly
-// full: then more I/Os in flight would raise the rate.
+// Stations of one kind in one group (storage/ssd/*) count as one, unless only some of them are
+// full. Nothing binds when none is nearly full: then more I/Os in flight would raise the rate.
 BottleneckResult find_bottleneck(const RunResult& r);
 // Once every I/O is back.
 void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& loads);
 void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads,
                     bool drained);
+// Writes to drives that are not in their steady state run faster than they will (SNIA: no figure
+// before it without saying so).
+void add_state_labels(RunResult& r, const Scenario& s,
+                      const std::vector<std::unique_ptr<LoadObserver>>& loads, Testbed& bed);
 void add_integrity(RunResult& r, const Scenario& s, Testbed& bed);
 std::string hex_text(uint64_t x);
 

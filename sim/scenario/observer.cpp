@@ -1,6 +1,7 @@
 #include "sim/scenario/observer.hpp"
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace storlab {
 
@@ -8,13 +9,45 @@ namespace {
 std::vector<std::string> names_of_layers() { return {layer_names.begin(), layer_names.end()}; }
 constexpr int input_output_error = 5; // EIO, as fio reports it
 
-std::string describe(const LoadSchema& load) {
-    if (load.jobs.size() != 1) return std::to_string(load.jobs.size()) + " jobs";
+// "4KiB", "4KiB to 64KiB", "50% 4KiB, 50% 1MiB": a mean would say nothing about a mix.
+std::string describe(const fio::BlockSizes& b) {
+    constexpr size_t easily_listed = 3;
+    if (b.split.empty())
+        return format_size(b.low) + (b.low == b.high ? "" : " to " + format_size(b.high));
+    if (b.split.size() > easily_listed)
+        return std::to_string(b.split.size()) + " sizes of " + format_size(b.smallest()) + " to " +
+               format_size(b.largest());
+    std::string text;
+    for (const fio::SizeShare& s : b.split) {
+        char percent[32];
+        std::snprintf(percent, sizeof percent, "%.3g%% ", s.percent);
+        text += (text.empty() ? "" : ", ") + (percent + format_size(s.size));
+    }
+    return text;
+}
+std::string describe(const fio::Job& j) {
     static constexpr const char* names[] = {"read",      "write", "randread",
                                             "randwrite", "rw",    "randrw"};
-    const fio::Job& j = load.jobs[0];
-    const Bytes block = (j.reads() ? j.block.read : j.block.write).largest();
-    return std::string(names[static_cast<int>(j.rw)]) + " " + format_size(block);
+    std::string text = names[static_cast<int>(j.rw)];
+    if (!j.reads() || !j.writes()) return text + " " + describe(j.block.of(j.writes()));
+    text += " " + std::to_string(j.rwmixread) + "/" + std::to_string(100 - j.rwmixread) + " ";
+    if (j.block.read == j.block.write) return text + describe(j.block.read);
+    return text + describe(j.block.read) + " / " + describe(j.block.write);
+}
+std::string describe(const LoadSchema& load) {
+    std::vector<std::string> different;
+    for (const fio::Job& j : load.jobs) {
+        std::string text = describe(j);
+        if (std::count(different.begin(), different.end(), text) == 0)
+            different.push_back(std::move(text));
+    }
+    std::string all;
+    constexpr size_t easily_read = 3;
+    for (size_t i = 0; i < different.size() && i < easily_read; i++)
+        all += (i ? "; " : "") + different[i];
+    if (different.size() > easily_read)
+        all += "; " + std::to_string(different.size() - easily_read) + " more";
+    return all;
 }
 } // namespace
 
@@ -47,6 +80,7 @@ void LoadObserver::completed(const IoRecord& io) {
         return;
     }
     d.flow.bytes += io.bytes;
+    if (io.op == Op::write) written_total_ += io.bytes;
     d.flow.latency.record(latency);
     if (io.span) spans_.record(io.span->spent_ps().data(), latency);
     if (series_) series_->record(now, latency, Bytes(io.bytes));

@@ -23,6 +23,7 @@ public:
     void restart(Instant now); // the measured part begins
     uint64_t completed_total() const { return completed_total_; }
     Duration latency_total() const { return latency_total_; }
+    Bytes written_total() const { return Bytes(written_total_); } // warm-up included
     // Everything below is of the measured part, which ends now.
     void close(Instant now);
     LoadResult load_result(Duration measured) const;
@@ -55,6 +56,7 @@ private:
     Instant until_ = Instant::never(); // the end of the measured part
     uint64_t in_flight_ = 0, completed_total_ = 0;
     Duration latency_total_;
+    int64_t written_total_ = 0;
     double integral_ = 0;   // I/O seconds in flight
     uint64_t followed_ = 0; // in flight, issued in the measured part
     double followed_integral_ = 0, followed_latency_ = 0;

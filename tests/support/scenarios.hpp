@@ -1,6 +1,7 @@
 // Small scenarios for tests: a server with drives of a few thousand blocks, and how to run them.
 #pragma once
 #include "sim/base/text.hpp"
+#include "sim/scenario/build.hpp"
 #include "sim/scenario/install.hpp"
 #include "sim/scenario/run.hpp"
 #include <filesystem>
