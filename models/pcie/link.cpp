@@ -18,12 +18,11 @@ Rate PcieLink::raw(int generation, int lanes) {
 }
 
 PcieLink::PcieLink(const PcieOptions& o)
-    : options_(o),
-      write_rate_(raw(o.generation, o.lanes)
+    : write_rate_(raw(o.generation, o.lanes)
                       .scaled(efficiency(o.max_payload, write_overhead) * (1 - o.dllp_share))),
       read_rate_(
           raw(o.generation, o.lanes)
               .scaled(efficiency(o.read_completion, completion_overhead) * (1 - o.dllp_share))),
-      command_time_(Bytes(64 + 24) / raw(o.generation, o.lanes)) {}
+      hop_(o.hop), command_time_(Bytes(64 + 24) / raw(o.generation, o.lanes)) {}
 
 } // namespace storlab

@@ -24,22 +24,21 @@ public:
     static Rate raw(int generation, int lanes);     // one way, after line coding
     Rate write_rate() const { return write_rate_; } // device writes host memory
     Rate read_rate() const { return read_rate_; }   // device reads host memory
-    Duration hop() const { return options_.hop; }
-    const PcieOptions& options() const { return options_; }
+    Duration hop() const { return hop_; }
 
     // Date at which the device has written (read) this much of host memory, hop included.
     Instant to_host(Instant now, Bytes data) {
-        return up.serve(now, command_time_ + data / write_rate_) + options_.hop;
+        return up.serve(now, command_time_ + data / write_rate_) + hop_;
     }
     Instant from_host(Instant now, Bytes data) {
-        return down.serve(now, command_time_ + data / read_rate_) + options_.hop;
+        return down.serve(now, command_time_ + data / read_rate_) + hop_;
     }
 
     FifoStation up, down;
 
 private:
-    PcieOptions options_;
     Rate write_rate_, read_rate_;
+    Duration hop_;
     Duration command_time_; // a 64-byte command fetched, or a 16-byte completion and an interrupt
                             // written
 };

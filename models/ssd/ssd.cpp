@@ -37,17 +37,17 @@ Ftl Ssd::aged_map(const SsdOptions& o) {
     return ftl;
 }
 
-Ssd::Ssd(Calendar& c, const SsdOptions& o, const Ftl* aged)
-    : calendar_(c), o_(o),
-      unit_pages_(static_cast<uint32_t>(o.flash_page / map_page) * o.planes * o.program_pages),
-      units_per_erase_(std::max<uint64_t>(1, o.block_pages / o.program_pages)),
-      backend_page_(map_page / o.backend_rate), link_(o.link), dies_(o.dies), channels_(o.channels),
-      programmed_(o.dies), store_(o.blocks, o.payload), ftl_(aged ? *aged : aged_map(o)),
-      credits_(o.buffer_pages) {
-    STORLAB_ENSURE(o.dies > 0 && o.channels > 0 && unit_pages_ > 0);
-    STORLAB_ENSURE(o.buffer_pages >= unit_pages_);
+Ssd::Ssd(Calendar& c, std::shared_ptr<const SsdOptions> options, uint64_t seed, const Ftl* aged)
+    : calendar_(c), options_(std::move(options)), o_(*options_),
+      unit_pages_(static_cast<uint32_t>(o_.flash_page / map_page) * o_.planes * o_.program_pages),
+      units_per_erase_(std::max<uint64_t>(1, o_.block_pages / o_.program_pages)),
+      backend_page_(map_page / o_.backend_rate), link_(o_.link), dies_(o_.dies),
+      channels_(o_.channels), programmed_(o_.dies), store_(o_.blocks, o_.payload),
+      ftl_(aged ? *aged : aged_map(o_)), credits_(o_.buffer_pages) {
+    STORLAB_ENSURE(o_.dies > 0 && o_.channels > 0 && unit_pages_ > 0);
+    STORLAB_ENSURE(o_.buffer_pages >= unit_pages_);
     // Erase counters start apart, as they are on a drive that has been used.
-    Random random(o.seed, "erase phase");
+    Random random(seed, "erase phase");
     for (uint32_t& p : programmed_) p = static_cast<uint32_t>(random.below(units_per_erase_));
 }
 

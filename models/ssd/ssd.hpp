@@ -45,8 +45,12 @@ struct SsdCounters {
 
 class Ssd final : public BlockDevice {
 public:
-    // `aged` gives the start state when several drives share it; see SsdAging.
-    Ssd(Calendar& calendar, const SsdOptions& options, const Ftl* aged = nullptr);
+    Ssd(Calendar& calendar, const SsdOptions& options)
+        : Ssd(calendar, std::make_shared<const SsdOptions>(options), options.seed, nullptr) {}
+    // Drives of one kind share their options: a thousand of them then touch one copy. `aged` is
+    // their common start state (aged_map); the seed tells them apart.
+    Ssd(Calendar& calendar, std::shared_ptr<const SsdOptions> options, uint64_t seed,
+        const Ftl* aged);
     Geometry geometry() const override { return {o_.blocks, o_.block, o_.payload}; }
     Handle submit(Request& request) override;
 
@@ -72,7 +76,8 @@ private:
         Duration postponed;
     };
     Calendar& calendar_;
-    const SsdOptions o_;
+    const std::shared_ptr<const SsdOptions> options_;
+    const SsdOptions& o_;
     const uint32_t unit_pages_; // map pages one program holds
     const uint64_t units_per_erase_;
     const Duration backend_page_;

@@ -5,12 +5,15 @@
 namespace storlab {
 
 Store::Store(uint64_t blocks, uint32_t payload) : payload_(payload) {
-    constexpr size_t huge = 2u << 20; // a random block is otherwise a TLB miss as well
-    mapped_ = (size_t{blocks} * payload + huge) & ~(huge - 1);
+    // In a large store a random block is a TLB miss as well, hence huge pages; a thousand small
+    // ones would fill the memory with them.
+    constexpr size_t huge = 2u << 20, page = 4096;
+    const size_t wanted = size_t{blocks} * payload + 1, unit = wanted >= huge ? huge : page;
+    mapped_ = (wanted + unit - 1) / unit * unit;
     void* const p = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
-    madvise(p, mapped_, MADV_HUGEPAGE);
+    if (unit == huge) madvise(p, mapped_, MADV_HUGEPAGE);
     bytes_ = static_cast<std::byte*>(p);
 }
 Store::~Store() { munmap(bytes_, mapped_); }

@@ -40,6 +40,7 @@ void RepairShop::act(const TimelineEvent& e, const std::string& target) {
                 [](void* c, ScrubReport r) {
                     auto& s = *static_cast<Scrub*>(c);
                     s.done = r;
+                    s.over = true;
                     s.shop->mark("scrub", s.array,
                                  "done, " + std::to_string(r.mismatches) + " differ");
                     return nothing();
@@ -51,7 +52,7 @@ void RepairShop::act(const TimelineEvent& e, const std::string& target) {
 void RepairShop::lost(const ArraySchema& a, uint32_t member) {
     mark("lost", a.drives[member], "detected by " + a.name);
     std::vector<std::string>& spares = spares_[a.name];
-    if (spares.empty()) return;
+    if (spares.empty() || closed_) return;
     Rebuild& r = rebuilds_.emplace_back(Rebuild{this, &a, spares.front(), bed_.clock().now(), {}});
     spares.erase(spares.begin());
     RebuildOptions o;
@@ -70,6 +71,16 @@ void RepairShop::lost(const ArraySchema& a, uint32_t member) {
                     return nothing();
                 })
         .resume();
+}
+
+void RepairShop::close(bool closed) {
+    closed_ = closed;
+    for (const auto& [name, raid] : bed_.arrays()) raid->stop_repairs(closed);
+}
+bool RepairShop::idle() const {
+    const auto over = [](const auto& r) { return r.over; };
+    return std::all_of(rebuilds_.begin(), rebuilds_.end(), over) &&
+           std::all_of(scrubs_.begin(), scrubs_.end(), over);
 }
 
 FullSize RepairShop::full_size(const Rebuild& r) const {

@@ -12,6 +12,9 @@ class RepairShop {
 public:
     RepairShop(const Scenario& scenario, Testbed& bed, Stage& stage);
     void schedule(); // the timeline's events
+    // While closed, nothing new begins and what is under way ends soon.
+    void close(bool closed);
+    bool idle() const;
     void report(RunResult& result) const;
 
 private:
@@ -27,6 +30,7 @@ private:
         RepairShop* shop;
         std::string array;
         ScrubReport done;
+        bool over = false;
     };
     const Scenario& s_;
     Testbed& bed_;
@@ -35,6 +39,8 @@ private:
     std::deque<Rebuild> rebuilds_;
     std::deque<Scrub> scrubs_;
     std::map<std::string, std::vector<std::string>> spares_; // left, by array
+
+    bool closed_ = false; // no more rebuilds begin
 
     void act(const TimelineEvent& e, const std::string& target);
     void lost(const ArraySchema& a, uint32_t member);

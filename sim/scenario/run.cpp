@@ -193,10 +193,12 @@ RunResult Run::go(RunCost* cost) {
         r.checks.push_back({"actors", false, 1, 0, "an actor failed: " + f});
 
     for (auto& l : loads_) l->stop();
+    shop_.close(true);
     const auto all_idle = [&] {
         return std::all_of(loads_.begin(), loads_.end(), [](auto& l) { return l->idle(); });
     };
-    stage_.drain(all_idle, Duration::s(30));
+    stage_.drain([&] { return all_idle() && shop_.idle(); }, Duration::s(30));
+    shop_.close(false);
     add_little(r, observers_);
     add_accounting(r, loads_, all_idle());
     if (s_.run.check) add_integrity(r, s_, bed_);
@@ -232,7 +234,8 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
     add_stations(r, stations_from_, bed_.stations(), measured);
     add_cpus(r, cpus_from_, bed_.cpus(), measured);
     r.bottleneck = find_bottleneck(r);
-    r.assumptions = assumptions_of(s_, bed_.slice());
+    if (!control_.real) add_state_labels(r, s_, observers_, bed_);
+    for (Assumption& a : assumptions_of(s_, bed_.slice())) r.assumptions.push_back(std::move(a));
 }
 } // namespace
 

@@ -83,15 +83,24 @@ SimTestbed::SimTestbed(const Scenario& s, const Slice& slice, Calendar& calendar
 
 // Drives of one kind and state start with one map: what led to it is done once.
 void SimTestbed::build_drives(const MachineSchema& m) {
-    std::map<std::string, Ftl> aged;
+    struct Kind {
+        std::shared_ptr<const SsdOptions> options;
+        Ftl start;
+    };
+    std::map<std::string, Kind> kinds;
     for (const DriveSchema& d : m.drives) {
-        SsdOptions o = ssd_options(d, m, slice_);
-        o.seed = scenario_.run.seed;
-        const std::string key = d.path.substr(0, d.path.rfind('/'));
-        auto start = aged.find(key);
-        if (start == aged.end()) start = aged.emplace(key, Ssd::aged_map(o)).first;
-        o.seed = mix(o.seed) ^ hash_name(d.path);
-        ssds_[d.path] = std::make_unique<Ssd>(calendar_, o, &start->second);
+        const std::string group = d.path.substr(0, d.path.rfind('/'));
+        auto kind = kinds.find(group);
+        if (kind == kinds.end()) {
+            SsdOptions o = ssd_options(d, m, slice_);
+            o.seed = scenario_.run.seed;
+            kind =
+                kinds.emplace(group, Kind{std::make_shared<const SsdOptions>(o), Ssd::aged_map(o)})
+                    .first;
+        }
+        const uint64_t seed = mix(scenario_.run.seed) ^ hash_name(d.path);
+        ssds_[d.path] =
+            std::make_unique<Ssd>(calendar_, kind->second.options, seed, &kind->second.start);
         drivers_.push_back(std::make_unique<NvmeDriver>(*ssds_[d.path]));
         drives_[d.path] = drivers_.back().get();
     }
