@@ -209,6 +209,16 @@ def test_seeds_and_json(t):
             "and leaves no file or folder")
 
 
+def test_bench(t):
+    path = t.path("bench.json")
+    out = t.run("bench", "calendar", "one_drive_gc", "--repeat", "1", "--json", path)
+    t.check(out.returncode == FINE, "bench runs", out)
+    wrong = complaints(load_json("docs/schemas/bench.schema.json"), load_json(path))
+    t.check(not wrong, f"its figures fit their schema: {wrong[:3]}")
+    case = load_json(path)["cases"]["one_drive_gc"]
+    t.check(case["unverified"] and case["ios_per_cpu_s"], "with and without contents checked")
+
+
 def test_schema_of_scenarios(t):
     import yaml  # python3-yaml, in .ci/packages
     schema = json.loads(t.run("schema").stdout)
@@ -254,7 +264,7 @@ def main():
         t = Suite(program, folder)
         t.check(os.access(program, os.X_OK), f"{program} is built")
         for test in (test_exit_codes, test_malformed, test_settings, test_settings_of_the_run,
-                     test_seeds_and_json, test_schema_of_scenarios, test_interrupt):
+                     test_seeds_and_json, test_bench, test_schema_of_scenarios, test_interrupt):
             try:
                 test(t)
             except Exception as error:  # a test that cannot go on is a failure, not the end
