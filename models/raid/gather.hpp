@@ -1,7 +1,9 @@
 // Private to models/raid: commands issued together. Not installed, not included from elsewhere.
 #pragma once
+#include "models/raid/plan.hpp"
 #include "models/raid/raid.hpp"
 #include "sim/base/error.hpp"
+#include <bit>
 #include <deque>
 
 namespace storlab {
@@ -72,6 +74,39 @@ private:
     uint64_t columns_;
 
     size_t bytes() const { return capacity_ * (sizeof(Io) + sizeof(BlockDevice*)); }
+};
+
+// A change of one line under way.
+struct Raid::Change {
+    explicit Change(uint32_t columns) : ios(columns) {}
+    IoList ios;
+    WritePlan plan{};
+    uint64_t bad = 0;  // columns whose read failed
+    uint64_t heal = 0; // those of them that are written although nobody changes them
+    uint32_t reads = 0;
+    ParityLog::Ticket ticket; // of the partial parity log
+};
+
+// Tasks that run at once and are awaited together: co_await window.
+template <class T> struct Window {
+    uint32_t left = 1; // one for who starts them
+    Handle waiter{};
+    void (*result)(Window&, T) = nullptr;
+
+    void run(Task<T> task) {
+        left++;
+        std::move(task)
+            .detach(this,
+                    [](void* c, T value) {
+                        auto& w = *static_cast<Window*>(c);
+                        w.result(w, value);
+                        return --w.left ? nothing() : w.waiter;
+                    })
+            .resume();
+    }
+    bool await_ready() { return --left == 0; }
+    void await_suspend(Handle h) { waiter = h; }
+    void await_resume() const {}
 };
 
 // Finds the memory of the blocks of a request.

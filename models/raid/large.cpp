@@ -12,7 +12,7 @@ constexpr size_t plug_limit =
 
 // One member command that is still growing.
 struct Raid::Extent {
-    uint32_t member;
+    BlockDevice* device; // now: a spare that takes its place later holds nothing yet
     Lba at;
     uint32_t blocks = 0;
     std::vector<Segment> segments;
@@ -21,7 +21,9 @@ struct Raid::Extent {
 
 class Raid::ExtentList {
 public:
-    ExtentList(uint32_t members, uint32_t payload) : open_(members, nullptr), payload_(payload) {}
+    explicit ExtentList(const Raid& raid)
+        : raid_(raid), open_(raid.members_.size(), nullptr),
+          payload_(raid.member_geometry_.payload) {}
 
     void add(const Place& p, uint32_t blocks, std::byte* data) {
         Extent*& e = open_[p.member];
@@ -40,21 +42,21 @@ public:
     }
     size_t finished() const { return extents_.size() - issued_ - growing(); }
     // Submits everything collected so far.
-    void flush(Raid& raid, Gather& gather, Op op, Cpu* cpu) {
+    void flush(Gather& gather, Op op, Cpu* cpu) {
         for (; issued_ < extents_.size(); issued_++) {
             Extent& e = extents_[issued_];
-            BlockDevice& device = *raid.members_[e.member].device;
-            e.io.emplace(&device, op, e.at, e.blocks, e.segments.data(),
+            e.io.emplace(e.device, op, e.at, e.blocks, e.segments.data(),
                          static_cast<uint32_t>(e.segments.size()));
             e.io->cpu = cpu;
             gather.expect(*e.io);
-            device.submit(*e.io).resume();
+            e.device->submit(*e.io).resume();
         }
         std::fill(open_.begin(), open_.end(), nullptr);
     }
     const std::deque<Extent>& extents() const { return extents_; }
 
 private:
+    const Raid& raid_;
     std::deque<Extent> extents_;
     std::deque<std::vector<std::byte>> scratch_;
     std::vector<Extent*> open_;
@@ -66,7 +68,7 @@ private:
             std::count_if(open_.begin(), open_.end(), [](auto* e) { return e; }));
     }
     Extent& begin(const Place& p) {
-        extents_.push_back({p.member, p.at, 0, {}, {}});
+        extents_.push_back({raid_.members_[p.member].device, p.at, 0, {}, {}});
         return extents_.back();
     }
 };
@@ -86,7 +88,7 @@ Task<IoStatus> Raid::read_large(Request& r) {
         const uint32_t until = std::min(r.blocks, from + piece);
         r.enter(o_.through_engine ? Layer::card : Layer::host, clock_.now());
         if (o_.through_engine) co_await pass();
-        ExtentList extents(layout_.members(), payload);
+        ExtentList extents(*this);
         std::deque<Io> lost; // blocks that must be recovered from their line
         Gather gather;
         for (uint32_t at = from; at < until;) {
@@ -94,9 +96,8 @@ Task<IoStatus> Raid::read_large(Request& r) {
             uint32_t chunks = 0;
             for (; chunks < batch && at < until; chunks++) {
                 const Lba lba = r.lba + at;
-                const std::optional<Place> p = readable_copy(lba);
-                const Place chunk = p ? *p : layout_.place(lba);
-                uint32_t blocks = std::min(chunk.left, until - at);
+                uint32_t blocks = std::min(layout_.place(lba).left, until - at);
+                const std::optional<Place> p = readable_copy(lba, blocks);
                 for (at += blocks; blocks > 0;) {
                     const uint32_t n = std::min(blocks, to.contiguous()), done = at - from;
                     const Lba here = r.lba + (from + done - blocks);
@@ -120,10 +121,10 @@ Task<IoStatus> Raid::read_large(Request& r) {
                 if (o_.lock) caller->owe_locked(work, o_.lock, Operation::raid_lock_chunk, chunks);
                 co_await charge(*caller, work);
             }
-            if (extents.finished() >= plug_limit) extents.flush(*this, gather, Op::read, caller);
+            if (extents.finished() >= plug_limit) extents.flush(gather, Op::read, caller);
         }
         r.enter(Layer::members, clock_.now());
-        extents.flush(*this, gather, Op::read, caller);
+        extents.flush(gather, Op::read, caller);
         for (Io& io : lost) {
             gather.expect(io);
             if (parity()) accept(io);
@@ -156,16 +157,18 @@ Task<IoStatus> Raid::read_again(Request& r) {
             status = worst(status, io.status);
             continue;
         }
-        uint64_t tried = 0;
+        uint64_t tried = 0, bad = 0;
         IoStatus one = IoStatus::failed;
         while (one != IoStatus::ok) {
-            const std::optional<Place> p = readable_copy(lba, tried);
+            const std::optional<Place> p = readable_copy(lba, 1, tried);
             if (!p) break;
             tried |= uint64_t{1} << p->member;
             BlockDevice& device = *members_[p->member].device;
             one = co_await device.read(p->at, 1, to.at());
             if (one == IoStatus::no_device) kick(p->member, device);
+            if (one == IoStatus::failed) bad |= uint64_t{1} << p->member;
         }
+        if (bad && one == IoStatus::ok) co_await rewrite_copies(lba, bad);
         status = worst(status, one);
     }
     co_return status;
@@ -190,7 +193,7 @@ Task<IoStatus> Raid::write_large(Request& r) {
     SegmentCursor data(r, payload);
     IoStatus status = IoStatus::ok;
     if (!parity()) { // RAID 0: extents as for a read
-        ExtentList extents(layout_.members(), payload);
+        ExtentList extents(*this);
         Gather gather;
         for (uint32_t at = 0; at < r.blocks;) {
             const Place p = layout_.place(r.lba + at);
@@ -200,7 +203,7 @@ Task<IoStatus> Raid::write_large(Request& r) {
             data.advance(n);
             at += n;
         }
-        extents.flush(*this, gather, Op::write, r.cpu);
+        extents.flush(gather, Op::write, r.cpu);
         co_await gather;
         for (const Extent& e : extents.extents()) status = worst(status, e.io->status);
         co_return status;

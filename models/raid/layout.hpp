@@ -84,6 +84,12 @@ public:
         const uint32_t m = parity_member(row) + column - data_columns();
         return m >= members_ ? m - members_ : m;
     }
+    // The array's address that a member's block is a copy of (RAID 1 and 10).
+    Lba copied_lba(uint64_t at, uint32_t member) const {
+        if (level_ == RaidLevel::raid1) return {at};
+        const uint64_t chunk = (at / chunk_ * members_ + member) / 2;
+        return {chunk * chunk_ + at % chunk_};
+    }
     // The array's address of a block of a member, given its data column.
     Lba lba_of(Lba at, uint32_t column) const {
         const uint64_t row = at.block / chunk_;

@@ -1,6 +1,5 @@
-// One line of an array with parity: changing it and reading what is lost of it.
+// One line of an array with parity: changing it.
 #include "models/raid/gather.hpp"
-#include "models/raid/plan.hpp"
 
 namespace storlab {
 
@@ -36,87 +35,124 @@ void Raid::take(Stripe& s, Op op) {
 }
 
 Task<void> Raid::update_line(Stripe& s) {
-    const uint32_t k = layout_.data_columns();
     // A line that may still fill up lets full ones go first: they need no reads.
-    co_await pass(s.waiting < k);
+    co_await pass(s.waiting < layout_.data_columns());
     take(s, Op::write);
-    const Lba at{s.line};
-    const uint32_t block = static_cast<uint32_t>(member_geometry_.block.count());
-    IoList ios(columns());
-    uint64_t bad = 0; // columns whose read failed
-    WritePlan plan;
-    uint32_t reads = 0;
-    for (;;) {
-        plan = plan_write({k, layout_.parities(), s.written, missing_columns(s.line) | bad,
-                           absent_columns(s.line), s.cached});
-        if (plan.read == 0) break;
-        ios.clear();
-        for (uint64_t left = plan.read; left; left &= left - 1) {
-            const auto c = static_cast<uint32_t>(std::countr_zero(left));
-            ios.add(c, Op::read, device_of(s.line, c), at, page(s, c));
-        }
-        reads += ios.size();
+    Change c(columns());
+    while (plan_reads(s, c)) {
         enter_taken(s, Layer::members);
-        co_await ios.issue();
-        uint64_t lost = 0;
-        ios.for_each([&](uint32_t c, IoStatus status, BlockDevice& device) {
-            if (status == IoStatus::ok) s.cached |= uint64_t{1} << c;
-            else lost |= uint64_t{1} << c;
-            if (status == IoStatus::no_device) kick(s.line, c, device);
-        });
+        co_await c.ios.issue();
+        const uint64_t lost = note_reads(s, c.ios);
         enter_taken(s, Layer::raid);
         if (!lost) break;
-        bad |= lost;
+        c.bad |= lost;
     }
-    if (plan.method == WriteMethod::impossible) {
+    if (c.plan.method == WriteMethod::impossible) {
         s.cached = 0;
         finish_taken(s, IoStatus::failed);
         co_return;
     }
+    plan_writes(s, c);
+    co_await charge(engine_, price_of(s, c));
+    change_pages(s, c);
+    enter_taken(s, Layer::members);
+    if (log_) co_await log_line(s, s.written, c.ticket);
+    if (intents_) co_await WriteIntents::Begin(*intents_, region_of(s.line));
+    co_await c.ios.issue();
+    if (intents_) intents_->end(region_of(s.line));
+    const IoStatus status = note_writes(s, c);
+    enter_taken(s, Layer::raid);
+    co_await pass();
+    finish_taken(s, status);
+}
 
-    ios.clear();
-    for (uint64_t left = plan.write; left; left &= left - 1) {
-        const auto c = static_cast<uint32_t>(std::countr_zero(left));
-        if (!writable(layout_.column_member(row_of(s.line), c))) continue;
-        ios.add(c, Op::write, device_of(s.line, c), at, page(s, c));
+// What is to be read for the change, given what could not be; false if nothing is.
+bool Raid::plan_reads(Stripe& s, Change& c) {
+    c.plan = plan_write({layout_.data_columns(), layout_.parities(), s.written,
+                         missing_columns(s.line) | c.bad, absent_columns(s.line), s.cached});
+    if (c.plan.read == 0) return false;
+    c.ios.clear();
+    for (uint64_t left = c.plan.read; left; left &= left - 1) {
+        const auto column = static_cast<uint32_t>(std::countr_zero(left));
+        c.ios.add(column, Op::read, device_of(s.line, column), Lba{s.line}, page(s, column));
     }
+    c.reads += c.ios.size();
+    return true;
+}
+
+// Returns the columns that could not be read.
+uint64_t Raid::note_reads(Stripe& s, const IoList& ios) {
+    uint64_t lost = 0;
+    ios.for_each([&](uint32_t c, IoStatus status, BlockDevice& device) {
+        (status == IoStatus::ok ? s.cached : lost) |= uint64_t{1} << c;
+        if (status == IoStatus::no_device) kick(s.line, c, device);
+    });
+    return lost;
+}
+
+void Raid::plan_writes(Stripe& s, Change& c) {
+    // What was recovered because a sector is bad goes back: the drive then has a good one for it.
+    c.heal = c.bad & c.plan.recover & ~s.written;
+    if (c.heal) c.heal &= ~missing_columns(s.line);
+    c.plan.write |= c.heal;
+    c.ios.clear();
+    for (uint64_t left = c.plan.write; left; left &= left - 1) {
+        const auto column = static_cast<uint32_t>(std::countr_zero(left));
+        if (!writable(layout_.column_member(row_of(s.line), column))) continue;
+        c.ios.add(column, Op::write, device_of(s.line, column), Lba{s.line}, page(s, column));
+    }
+}
+
+Work Raid::price_of(const Stripe& s, const Change& c) {
+    const auto block = static_cast<uint32_t>(member_geometry_.block.count());
     // Old data, old parity and new data are three, though old and new are of one column.
-    const auto sources = static_cast<uint32_t>(std::popcount(plan.read) + std::popcount(s.written));
+    const auto sources =
+        static_cast<uint32_t>(std::popcount(c.plan.read) + std::popcount(s.written));
     Work work;
-    if (reads) engine_.owe(work, Operation::raid_pass);
-    engine_.owe(work, Operation::raid_member_io, reads + ios.size());
+    if (c.reads) engine_.owe(work, Operation::raid_pass);
+    engine_.owe(work, Operation::raid_member_io, c.reads + c.ios.size());
     engine_.owe_bytes(work, Operation::raid_parity, Bytes(int64_t{block} * sources));
+    if (log_ && readable(layout_.parity_member(row_of(s.line)), s.line)) {
+        // An entry is new parity without the new data.
+        engine_.owe(work, Operation::raid_member_io);
+        engine_.owe_bytes(work, Operation::raid_parity,
+                          Bytes(int64_t{block} * (std::popcount(s.written) + 1)));
+    }
     if (o_.lock) engine_.owe_locked(work, o_.lock, Operation::raid_lock_stripe);
     work.bytes_in = block * sources;
     work.bytes_out = block * layout_.parities();
-    co_await charge(engine_, work);
+    return work;
+}
 
-    if (plan.method == WriteMethod::plain) {
+void Raid::change_pages(Stripe& s, const Change& c) {
+    if (c.plan.method == WriteMethod::plain) {
         for (Event* e = s.taken.front(); e; e = e->next) {
             auto& r = static_cast<Request&>(*e);
             std::memcpy(page(s, r.step), r.segments()->at, member_geometry_.payload);
         }
-    } else if (plan.method == WriteMethod::read_modify) {
+    } else if (c.plan.method == WriteMethod::read_modify) {
         counters_.read_modify++;
-        apply_change(s, plan.write >> k);
+        apply_change(s, c.plan.write >> layout_.data_columns());
     } else {
-        (plan.method == WriteMethod::recover ? counters_.recover
-         : reads                             ? counters_.reconstruct
-                                             : counters_.full_line)++;
-        apply_anew(s, plan.recover);
+        (c.plan.method == WriteMethod::recover ? counters_.recover
+         : c.reads                             ? counters_.reconstruct
+                                               : counters_.full_line)++;
+        apply_anew(s, c.plan.recover);
     }
-    enter_taken(s, Layer::members);
-    co_await ios.issue();
-    IoStatus status = IoStatus::ok;
-    s.cached &= (uint64_t{1} << k) - 1; // a parity that was left out is not that of the new data
-    s.cached |= plan.write;
-    ios.for_each([&](uint32_t c, IoStatus written, BlockDevice& device) {
-        if (written != IoStatus::ok) kick(s.line, c, device);
+}
+
+IoStatus Raid::note_writes(Stripe& s, Change& c) {
+    // A parity that was left out is not that of the new data.
+    s.cached &= (uint64_t{1} << layout_.data_columns()) - 1;
+    s.cached |= c.plan.write;
+    c.ios.for_each([&](uint32_t column, IoStatus written, BlockDevice& device) {
+        if (written != IoStatus::ok) kick(s.line, column, device);
     });
-    if (failed()) status = IoStatus::failed, s.cached = 0;
-    enter_taken(s, Layer::raid);
-    co_await pass();
-    finish_taken(s, status);
+    counters_.rewritten += static_cast<uint64_t>(std::popcount(c.heal));
+    if (log_) log_->release(c.ticket);
+    if (!failed()) return IoStatus::ok;
+    s.cached = 0;
+    return IoStatus::failed;
 }
 
 // Parity takes in what changes: the old data goes out of it and the new data in.
@@ -153,69 +189,6 @@ bool Raid::recover_lost(Stripe& s, uint64_t lost) {
     if (!code_->recover(every & ~s.cached, all_pages(s), member_geometry_.payload)) return false;
     s.cached |= lost;
     return true;
-}
-
-// Requests for blocks whose member cannot be read, or just failed to be.
-Task<void> Raid::read_line(Stripe& s) {
-    co_await pass();
-    take(s, Op::read);
-    const uint64_t wanted = s.written, every = (uint64_t{1} << columns()) - 1;
-    const Lba at{s.line};
-    IoList ios(columns());
-    uint64_t bad = 0;
-    uint32_t reads = 0;
-    IoStatus status = IoStatus::ok;
-    while (wanted & ~s.cached) {
-        const uint64_t missing = (missing_columns(s.line) | bad) & ~s.cached;
-        const bool recovering = wanted & missing;
-        if (recovering && static_cast<uint32_t>(std::popcount(missing)) > layout_.parities()) {
-            status = IoStatus::failed;
-            break;
-        }
-        uint64_t read = (recovering ? every & ~missing : wanted) & ~s.cached;
-        if (recovering) { // as many columns as there are data columns suffice, data and P first
-            int spare = std::popcount(every & ~missing) - static_cast<int>(layout_.data_columns());
-            for (uint32_t c = columns(); spare > 0 && c-- > 0;)
-                if (read >> c & 1) read &= ~(uint64_t{1} << c), spare--;
-        }
-        if (read == 0) break;
-        ios.clear();
-        for (uint64_t left = read; left; left &= left - 1) {
-            const auto c = static_cast<uint32_t>(std::countr_zero(left));
-            ios.add(c, Op::read, device_of(s.line, c), at, page(s, c));
-        }
-        reads += ios.size();
-        enter_taken(s, Layer::members);
-        co_await ios.issue();
-        uint64_t lost = 0;
-        ios.for_each([&](uint32_t c, IoStatus done, BlockDevice& device) {
-            if (done == IoStatus::ok) s.cached |= uint64_t{1} << c;
-            else lost |= uint64_t{1} << c;
-            if (done == IoStatus::no_device) kick(s.line, c, device);
-        });
-        enter_taken(s, Layer::raid);
-        if (lost) bad |= lost;
-        else break;
-    }
-    if (status == IoStatus::ok && (wanted & ~s.cached)) {
-        const uint32_t block = static_cast<uint32_t>(member_geometry_.block.count());
-        Work work;
-        engine_.owe(work, Operation::raid_pass);
-        engine_.owe(work, Operation::raid_member_io, reads);
-        engine_.owe_bytes(work, Operation::raid_parity, member_geometry_.block * reads);
-        if (o_.lock) engine_.owe_locked(work, o_.lock, Operation::raid_lock_stripe);
-        work.bytes_in = block * reads;
-        work.bytes_out = block;
-        co_await charge(engine_, work);
-        counters_.degraded_reads++;
-        if (!recover_lost(s, wanted)) status = IoStatus::failed;
-    }
-    if (status == IoStatus::ok)
-        for (Event* e = s.taken.front(); e; e = e->next) {
-            auto& r = static_cast<Request&>(*e);
-            std::memcpy(r.segments()->at, page(s, r.step), member_geometry_.payload);
-        }
-    finish_taken(s, status);
 }
 
 } // namespace storlab

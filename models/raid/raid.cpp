@@ -14,13 +14,15 @@ uint64_t smallest(const std::vector<BlockDevice*>& members) {
 
 Raid::Raid(Clock& clock, Cpu& engine, std::vector<BlockDevice*> members, const RaidOptions& o)
     : clock_(clock), engine_(engine), o_(o),
-      layout_(o.level, static_cast<uint32_t>(members.size()), o.chunk_blocks, smallest(members)),
+      layout_(o.level, static_cast<uint32_t>(members.size()), o.chunk_blocks,
+              smallest(members) - reserved_blocks(o, smallest(members), members[0]->geometry())),
       member_geometry_(members[0]->geometry()),
       cache_(layout_.parities() ? o.stripes : 1, layout_.members(), member_geometry_.payload),
       mirrors_(clock) {
     STORLAB_ENSURE(members.size() >= Layout::least_members(o.level) && members.size() < 64);
     for (BlockDevice* m : members) members_.push_back({m});
     if (layout_.parities()) code_.emplace(layout_.data_columns(), layout_.parities());
+    make_consistency(smallest(members));
 }
 
 Geometry Raid::geometry() const {
@@ -82,7 +84,10 @@ void Raid::pay_then(Request& r, void (*next)(Event&)) {
 
 Handle Raid::read(Request& r, const Place& p) {
     if (r.blocks > p.left) return run(r, read_large(r));
-    if (!readable_copy(r.lba)) {
+    const uint32_t turn = next_copy_;
+    const bool readable_now = readable_copy(r.lba, r.blocks).has_value();
+    next_copy_ = turn; // of whoever sends it, or every read would go to the same copy
+    if (!readable_now) {
         if (!parity()) return r.finish(IoStatus::failed);
         return run(r, read_again(r));
     }
@@ -112,26 +117,40 @@ void Raid::passed_engine(Event& e) {
     static_cast<Raid&>(*r.device).forward(r).resume();
 }
 
-std::optional<Place> Raid::readable_copy(Lba lba, uint64_t not_members) {
+std::optional<Place> Raid::readable_copy(Lba lba, uint32_t blocks, uint64_t not_members) {
     const uint32_t copies = layout_.copies();
     for (uint32_t i = 0; i < copies; i++) {
         const Place p = layout_.place_copy(lba, copies > 1 ? (next_copy_ + i) % copies : 0);
-        if ((not_members >> p.member & 1) || !readable(p.member, p.at.block)) continue;
+        if ((not_members >> p.member & 1) || !readable(p.member, p.at, blocks)) continue;
         if (copies > 1) next_copy_++;
         return p;
     }
     return std::nullopt;
 }
 
-// A read that needs nothing but its member is only sent elsewhere: no frame, no event.
+// A read that needs nothing but its member.
 Handle Raid::forward(Request& r) {
-    const std::optional<Place> p = readable_copy(r.lba);
+    const std::optional<Place> p = readable_copy(r.lba, r.blocks);
     if (!p) return run(r, read_again(r)); // lost since
-    STORLAB_ENSURE(!r.saved.done);
+    return send(r, *p);
+}
+// The request itself is sent on: no frame, no event. An array within an array finds its place in
+// the request taken by the outer one, and sends a copy.
+Handle Raid::send(Request& r, const Place& p) {
+    if (r.saved.done) return run(r, send_copy(r, p));
     r.saved = {r.done, this, r.lba};
     r.done = forwarded;
-    r.lba = p->at;
-    return members_[p->member].device->submit(r);
+    r.lba = p.at;
+    return members_[p.member].device->submit(r);
+}
+Task<IoStatus> Raid::send_copy(Request& r, Place p) {
+    Io io(members_[p.member].device, r.op, p.at, r.blocks, r.segments(), r.segment_count);
+    io.cpu = r.cpu;
+    io.span = r.span;
+    io.work = std::exchange(r.work, {}); // the debt goes with the command
+    const IoStatus status = co_await io;
+    if (status == IoStatus::ok || r.op == Op::write) co_return status;
+    co_return co_await read_again(r);
 }
 Handle Raid::forwarded(Request& r) {
     auto& a = static_cast<Raid&>(*r.saved.device);
@@ -139,7 +158,7 @@ Handle Raid::forwarded(Request& r) {
     r.lba = r.saved.lba;
     r.device = &a;
     r.saved = {nullptr, nullptr, {}};
-    if (r.status == IoStatus::ok) return r.done(r);
+    if (r.status == IoStatus::ok || r.op == Op::write) return r.done(r);
     return a.run(r, a.read_again(r));
 }
 
@@ -148,8 +167,7 @@ Handle Raid::write(Request& r, const Place& p) {
     if (!parity()) { // RAID 0
         if (r.blocks > p.left) return run(r, write_large(r));
         if (!writable(p.member)) return r.finish(IoStatus::failed);
-        r.lba = p.at;
-        return members_[p.member].device->submit(r);
+        return send(r, p);
     }
     if (r.blocks > 1) return run(r, write_large(r));
     if (r.cpu) {

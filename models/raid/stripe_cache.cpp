@@ -5,8 +5,7 @@
 namespace storlab {
 
 StripeCache::StripeCache(uint32_t stripes, uint32_t columns, uint32_t payload)
-    : payload_(payload), stripes_(stripes),
-      pages_(new std::byte[size_t{stripes} * columns * payload]),
+    : payload_(payload), stripes_(stripes), pages_(size_t{stripes} * columns * payload),
       bucket_(std::bit_ceil(size_t{stripes} * 2), nullptr),
       shift_(64 - std::countr_zero(bucket_.size())) {
     STORLAB_ENSURE(stripes > 0);
@@ -53,6 +52,10 @@ void StripeCache::put(Stripe& s) {
     s.older = newest_;
     (newest_ ? newest_->newer : oldest_) = &s;
     newest_ = &s;
+    while (oldest_ && !waiters.empty()) {
+        Event& w = waiters.pop();
+        w.fire(w);
+    }
 }
 
 } // namespace storlab

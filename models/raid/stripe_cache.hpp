@@ -4,9 +4,9 @@
 // stripes is fixed, an idle one keeps its pages until it is needed for another line, and writers
 // sleep when none is idle.
 #pragma once
+#include "models/raid/page_memory.hpp"
 #include "sim/seam/block_device.hpp"
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 namespace storlab {
@@ -37,7 +37,8 @@ public:
     StripeCache(uint32_t stripes, uint32_t columns, uint32_t payload);
     // The stripe of a line, taken from the idle ones if need be; null when none is idle.
     Stripe* get(uint64_t line);
-    // Puts a stripe that has become idle back; it stays findable.
+    // Puts a stripe that has become idle back; it stays findable. Whoever waits for one is woken,
+    // as long as one is idle: a waiter may find its line in use and leave the stripe to the next.
     void put(Stripe& s);
     std::byte* page(const Stripe& s, uint32_t column) const {
         return s.pages + size_t{column} * payload_;
@@ -48,7 +49,7 @@ public:
 private:
     uint32_t payload_;
     std::vector<Stripe> stripes_;
-    std::unique_ptr<std::byte[]> pages_;
+    PageMemory pages_;
     std::vector<Stripe*> bucket_;
     int shift_;
     Stripe *oldest_ = nullptr, *newest_ = nullptr;

@@ -57,10 +57,6 @@ Handle Raid::settle(Stripe& s) {
     }
     if (!s.idle()) return nothing(); // plugged: unplug will start it
     cache_.put(s);
-    if (!cache_.waiters.empty()) {
-        Event& w = cache_.waiters.pop();
-        w.fire(w);
-    }
     return nothing();
 }
 
