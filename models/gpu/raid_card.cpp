@@ -19,8 +19,10 @@ void RaidCard::run(Job& job) {
 }
 
 void RaidCard::describe(const std::string& name, std::vector<StationDescription>& out) const {
-    out.push_back({name + "/link/in", "PCIe link into the RAID card", 1, link_.down.count(calendar_.now())});
-    out.push_back({name + "/link/out", "PCIe link out of the RAID card", 1, link_.up.count(calendar_.now())});
+    out.push_back(
+        {name + "/link/in", "PCIe link into the RAID card", 1, link_.down.count(calendar_.now())});
+    out.push_back(
+        {name + "/link/out", "PCIe link out of the RAID card", 1, link_.up.count(calendar_.now())});
 }
 
 } // namespace storlab

@@ -48,6 +48,8 @@ Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {
     const ComplaintsPtr complaints = root.complaints();
     Scenario s;
     s.file = name;
+    // A scenario without a run section can still be given its values.
+    if (root.is_map() && !root.map().has("run")) apply_override(root, "run", "{}");
     for (const std::string& setting : o.settings) apply_override(root, setting);
     Fields top = root.map();
     top.required("storlab").as_count({1, 1});

@@ -20,9 +20,24 @@ class DriveLoad {
 public:
     DriveLoad(Calendar& calendar, BlockDevice& device, const DriveLoadOptions& o)
         : calendar_(calendar), device_(device), o_(o), random_(o.seed, "drive load") {
-        for (uint32_t i = 0; i < o.depth; i++)
-            slot().detach(this, [](void*) { return nothing(); }).resume();
+        for (running_ = 0; running_ < o.depth; running_++)
+            slot()
+                .detach(this,
+                        [](void* l) {
+                            static_cast<DriveLoad*>(l)->running_--;
+                            return nothing();
+                        })
+                .resume();
     }
+    ~DriveLoad() { // nothing may be left in flight
+        stopping_ = true;
+        while (running_ > 0) {
+            Event* const e = calendar_.pop(Instant::never());
+            e->fire(*e);
+        }
+    }
+    DriveLoad(const DriveLoad&) = delete;
+    DriveLoad& operator=(const DriveLoad&) = delete;
     // Runs until so many more I/Os are done; I/Os a second over that time.
     double rate_over(uint64_t ios) {
         const uint64_t from = done_, until = done_ + ios;
@@ -42,11 +57,13 @@ private:
     DriveLoadOptions o_;
     Random random_;
     uint64_t done_ = 0, next_ = 0;
+    uint32_t running_ = 0;
+    bool stopping_ = false;
 
     Task<void> slot() {
         std::vector<std::byte> data(size_t{o_.blocks} * device_.geometry().payload);
         const uint64_t extents = device_.geometry().blocks / o_.blocks;
-        for (;;) {
+        while (!stopping_) {
             const uint64_t extent = o_.sequential ? next_++ % extents : random_.below(extents);
             const bool write = random_.uniform() < o_.write_share;
             const Instant began = calendar_.now();
