@@ -66,8 +66,8 @@ MUTANTS = [
     Mutant("overlapping writes to a mirror are not ordered", "models/raid/mirror.cpp",
            "        co_await held;\n", ""),
     Mutant("one copy is not written", "models/raid/mirror.cpp",
-           "for (uint32_t c = 0; c < layout_.copies(); c++) {",
-           "for (uint32_t c = 0; c + (at == 7) < layout_.copies(); c++) {"),
+           "for (uint32_t c = 0; c < layout_.copies(); c++) {\n            const",
+           "for (uint32_t c = 0; c + (at == 7) < layout_.copies(); c++) {\n            const"),
 ]
 FAULTS = ["lost-write", "stale-data", "old-write-wins"]
 
