@@ -33,7 +33,8 @@ ModelDisk::Overlap& ModelDisk::overlap(uint64_t sector) {
     if ((entry & 3) == several) return o;
     const uint32_t version = entry >> 2;
     o.writes.push_back({version, 0, 1});
-    o.newest = version;
+    o.newest = o.first = version;
+    o.began = moment_;
     if ((entry & 3) == writing) o.writes.push_back({++o.newest, moment_, 0});
     entry = several;
     return o;
@@ -124,7 +125,7 @@ uint32_t ModelDisk::end_read(uint64_t sector, uint32_t count, const std::byte* d
         verified_++;
         const uint32_t entry = entries_[sector + i];
         if ((entry & 3) == several) {
-            if (read_overlap(sector + i, data, mark.moment)) continue;
+            if (read_overlap(sector + i, data, mark.moment, mark.since[i])) continue;
             report(sector + i, data, mark.since[i], overlaps_of_[sector + i].newest);
             wrong++;
             continue;
@@ -141,8 +142,11 @@ uint32_t ModelDisk::end_read(uint64_t sector, uint32_t count, const std::byte* d
     return wrong;
 }
 
-bool ModelDisk::read_overlap(uint64_t sector, const std::byte* data, uint64_t issued) {
+bool ModelDisk::read_overlap(uint64_t sector, const std::byte* data, uint64_t issued,
+                             uint32_t since) {
     Overlap& o = overlaps_of_[sector];
+    for (uint32_t v = since; issued < o.began && v < o.first; v++)
+        if (holds(data, sector, v)) return true;
     Write* seen = nullptr;
     bool quiet = true; // nothing was in flight while this was read
     for (Write& w : o.writes) {
@@ -163,9 +167,11 @@ void ModelDisk::report(uint64_t sector, const std::byte* data, uint32_t oldest, 
     what += oldest == newest ? std::to_string(newest)
                              : std::to_string(oldest) + " to " + std::to_string(newest);
     what += ", found ";
-    for (uint32_t v = oldest; v-- > 0 && oldest - v < 1000;)
+    constexpr uint32_t furthest = 1000;
+    for (uint32_t v = newest + 1; v-- > 0 && newest - v < furthest;)
         if (holds(data, sector, v)) {
-            first_.push_back(what + "stale version " + std::to_string(v));
+            first_.push_back(what + (v < oldest ? "stale version " : "overwritten version ") +
+                             std::to_string(v));
             return;
         }
     first_.push_back(what + "contents of no version of this sector");

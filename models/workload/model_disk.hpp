@@ -62,6 +62,9 @@ private:
     };
     struct Overlap { // a sector with more than one candidate
         uint32_t newest;
+        // Who reads since before this began may see what was there, as far back as it remembers.
+        uint64_t began;
+        uint32_t first;
         std::vector<Write> writes;
     };
     uint32_t payload_;
@@ -74,7 +77,7 @@ private:
     bool holds(const std::byte* data, uint64_t sector, uint32_t version) const;
     Overlap& overlap(uint64_t sector);
     void complete(uint64_t sector, Overlap& o, uint32_t version);
-    bool read_overlap(uint64_t sector, const std::byte* data, uint64_t issued);
+    bool read_overlap(uint64_t sector, const std::byte* data, uint64_t issued, uint32_t since);
     void report(uint64_t sector, const std::byte* data, uint32_t oldest, uint32_t newest);
 };
 

@@ -64,8 +64,10 @@ void check_host(const Part& p, Hertz clock) {
         check_cost(p, op, clock);
 }
 void check_drive(const Part& p) {
-    check_size(p, "capacity", Bytes(512), Bytes::gib(1 << 20));
-    const Bytes capacity = p.size("capacity"), raw = p.size("raw_capacity");
+    const Bytes capacity = p.size("capacity");
+    if (capacity < Bytes::mib(1) || capacity > Bytes::gib(1 << 20))
+        complain(p, "capacity", "must be 1MiB to 1PiB");
+    const Bytes raw = p.size("raw_capacity");
     if (raw < capacity || raw / 16 > capacity)
         complain(
             p, p.values().find("capacity")->second.from == "scenario" ? "capacity" : "raw_capacity",

@@ -50,10 +50,11 @@ void RepairShop::act(const TimelineEvent& e, const std::string& target) {
 
 // The array has found a member dead: the first spare takes its place.
 void RepairShop::lost(const ArraySchema& a, uint32_t member) {
-    mark("lost", a.drives[member], "detected by " + a.name);
+    mark("lost", bed_.member(a.name, member), "detected by " + a.name);
     std::vector<std::string>& spares = spares_[a.name];
     if (spares.empty() || closed_) return;
-    Rebuild& r = rebuilds_.emplace_back(Rebuild{this, &a, spares.front(), bed_.clock().now(), {}});
+    Rebuild& r =
+        rebuilds_.emplace_back(Rebuild{this, &a, member, spares.front(), bed_.clock().now(), {}});
     spares.erase(spares.begin());
     RebuildOptions o;
     o.speed_min = a.speed_min;
@@ -86,7 +87,8 @@ bool RepairShop::idle() const {
 FullSize RepairShop::full_size(const Rebuild& r) const {
     const Bytes capacity = s_.drive(r.spare)->part.size("capacity");
     const Bytes block = bed_.drive(r.spare).geometry().block;
-    const uint64_t lines = r.over ? r.done.lines : bed_.array(r.array->name)->rebuilt_lines();
+    const uint64_t lines =
+        r.over ? r.done.lines : bed_.array(r.array->name)->rebuilt_lines(r.member);
     const Duration took = (r.over ? r.done.ended : bed_.clock().now()) - r.began;
     const double rate = static_cast<double>(lines) * static_cast<double>(block.count()) /
                         std::max(1e-12, took.in_seconds());
@@ -102,7 +104,8 @@ FullSize RepairShop::full_size(const Rebuild& r) const {
 
 void RepairShop::report(RunResult& r) const {
     r.timeline = marks_;
-    for (const Rebuild& rebuild : rebuilds_) r.full_size.push_back(full_size(rebuild));
+    for (const Rebuild& rebuild : rebuilds_)
+        if (!rebuild.over || !rebuild.done.failed) r.full_size.push_back(full_size(rebuild));
 }
 
 } // namespace storlab

@@ -21,6 +21,7 @@ private:
     struct Rebuild { // of one member by one spare
         RepairShop* shop;
         const ArraySchema* array;
+        uint32_t member;
         std::string spare;
         Instant began;
         RebuildReport done;

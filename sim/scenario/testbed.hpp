@@ -43,6 +43,9 @@ public:
     BlockDevice& drive(const std::string& path) { return *drives_.at(path); }
     const Slice& slice() const { return slice_; }
     const Scenario& scenario() const { return scenario_; }
+    const std::string& member(const std::string& array, uint32_t n) const {
+        return members_.at(array)[n];
+    }
     // A spare has taken the place of a member.
     void replace_member(const std::string& array, uint32_t member, const std::string& drive) {
         members_.at(array)[member] = drive;

@@ -221,9 +221,9 @@ machines:
     cards: {card: {is: graid-sr1010, slot: x16 gen4 socket 0, piece: 256KiB}}
     drives:
       ssd: {is: bench-device-gc, count: 4, state: steady, aged-by: 8KiB, dies: 64, channels: 8,
-            t_read: 60us, buffer: 1MiB, channel_rate: 800MB/s, page: 4KiB, planes: 2, capacity: 7.5GB}
-      spare: {is: bench-device-gc}
-      fast: {is: bench-device-read, count: 4, state: filled, host_link: gen3 x4}
+            t_read: 60us, buffer: 1MiB, channel_rate: 800MB/s, page: 4KiB, planes: 2, capacity: 16MiB, raw_capacity: 20MiB}
+      spare: {is: bench-device-gc, capacity: 16MiB, raw_capacity: 20MiB}
+      fast: {is: bench-device-read, count: 4, state: filled, host_link: gen3 x4, capacity: 16MiB, raw_capacity: 20MiB}
 arrays:
   main:
     raid: {level: 5, drives: ssd/*, spares: spare/0, chunk: 64KiB, engine: md, stripe-cache: 128,
@@ -243,7 +243,7 @@ loads:
 timeline:
   - at 100us: fail box/ssd/1
   - at 500us: scrub other
-run: {duration: 1ms, warm-up: 100us, scale: 2048, seed: 3, step: 100us, check: yes}
+run: {duration: 1ms, warm-up: 100us, scale: 1, seed: 3, step: 100us, check: yes}
 )";
 } // namespace
 
@@ -270,8 +270,11 @@ TEST_CASE("damaged fio jobs are refused or run, and nothing else") {
     const std::string jobs = text_of("tests/support/jobs/mixed.fio");
     REQUIRE(jobs.size() > 100);
     const ScratchFolder folder;
+    const std::string small =
+        replaced(replaced(one_drive, "scale: 16", "scale: 1"), "state: filled",
+                 "state: filled, capacity: 64MiB, raw_capacity: 80MiB");
     const std::string yaml = replaced(
-        one_drive, "{rw: randread, bs: 4k, ioengine: libaio, direct: 1, iodepth: 8}", "mixed.fio");
+        small, "{rw: randread, bs: 4k, ioengine: libaio, direct: 1, iodepth: 8}", "mixed.fio");
     storm(jobs, folder.file("mine.yaml"), 500 * variants(), tally, [&](const std::string& text) {
         std::ofstream(folder.file("mixed.fio"), std::ios::binary) << text;
         return yaml;

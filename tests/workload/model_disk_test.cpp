@@ -125,3 +125,26 @@ TEST_CASE("a new file is a volume of zeros") {
     disk.begin_read(3, 1, mark);
     CHECK(disk.end_read(3, 1, zeros, mark) == 1);
 }
+
+TEST_CASE("a read may return what was there when it was issued, whatever has overlapped since") {
+    Fixture f;
+    Sector first, second, third, fourth;
+    ModelDisk::ReadMark mark;
+    f.disk.begin_write(3, 1, first.bytes);
+    f.disk.begin_read(3, 1, mark); // sees version 0, and is long under way
+    f.disk.begin_write(3, 1, second.bytes);
+    f.disk.end_write(3, 1, second.bytes, true);
+    f.disk.end_write(3, 1, first.bytes, true);
+    CHECK(f.reads(2)); // settles which of the two it was
+    Sector settled;
+    f.disk.begin_write(3, 1, settled.bytes);
+    f.disk.end_write(3, 1, settled.bytes, true); // one version again
+    f.disk.begin_write(3, 1, third.bytes);
+    f.disk.begin_write(3, 1, fourth.bytes); // and several once more
+    Sector old;
+    old.hold(3, 0);
+    CHECK(f.read_returns(old, mark));
+    CHECK_FALSE(f.reads(0)); // who asks now may not
+    CHECK_FALSE(f.reads(2));
+    CHECK(f.reads(3));
+}
