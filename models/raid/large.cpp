@@ -168,6 +168,8 @@ Task<IoStatus> Raid::read_again(Request& r) {
             if (one == IoStatus::no_device) kick(p->member, device);
             if (one == IoStatus::failed) bad |= uint64_t{1} << p->member;
         }
+        // A request that was sent on does not tell which member failed it.
+        if (!bad && one == IoStatus::ok) bad = co_await find_bad_copies(lba, tried);
         if (bad && one == IoStatus::ok) co_await rewrite_copies(lba, bad);
         status = worst(status, one);
     }

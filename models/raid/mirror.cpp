@@ -56,6 +56,21 @@ Task<IoStatus> Raid::write_copies(Request& r) {
     co_return status;
 }
 
+// Which copies besides those tried cannot be read; who does not answer is out.
+Task<uint64_t> Raid::find_bad_copies(Lba lba, uint64_t tried) {
+    const PageMemory block(member_geometry_.payload);
+    uint64_t bad = 0;
+    for (uint32_t c = 0; c < layout_.copies(); c++) {
+        const Place p = layout_.place_copy(lba, c);
+        if ((tried >> p.member & 1) || !readable(p.member, p.at.block)) continue;
+        BlockDevice& device = *members_[p.member].device;
+        const IoStatus status = co_await device.read(p.at, 1, block.get());
+        if (status == IoStatus::failed) bad |= uint64_t{1} << p.member;
+        if (status == IoStatus::no_device) kick(p.member, device);
+    }
+    co_return bad;
+}
+
 // Puts a block back to copies that could not be read, as it is now.
 Task<void> Raid::rewrite_copies(Lba lba, uint64_t bad) {
     OverlapLocks::Held held(mirrors_, lba.block / layout_.chunk_blocks(), lba.block, 1);

@@ -210,6 +210,7 @@ private:
 
     // mirror.cpp: levels with copies
     Task<IoStatus> write_copies(Request& r);
+    Task<uint64_t> find_bad_copies(Lba lba, uint64_t tried);
     Task<void> rewrite_copies(Lba lba, uint64_t bad_members);
     Task<void> write_block(Lba lba, std::byte* data, uint64_t members, uint64_t bad_members);
     Place last_copy(Lba lba) const { return layout_.place_copy(lba, layout_.copies() - 1); }
