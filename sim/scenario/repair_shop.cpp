@@ -41,8 +41,10 @@ void RepairShop::act(const TimelineEvent& e, const std::string& target) {
                     auto& s = *static_cast<Scrub*>(c);
                     s.done = r;
                     s.over = true;
+                    const bool all = r.lines == s.shop->bed_.array(s.array)->lines();
                     s.shop->mark("scrub", s.array,
-                                 "done, " + std::to_string(r.mismatches) + " differ");
+                                 (all ? "done, " : "stopped with the run, ") +
+                                     std::to_string(r.mismatches) + " differ");
                     return nothing();
                 })
         .resume();
@@ -68,7 +70,11 @@ void RepairShop::lost(const ArraySchema& a, uint32_t member) {
                     auto& rebuild = *static_cast<Rebuild*>(c);
                     rebuild.done = report;
                     rebuild.over = true;
-                    rebuild.shop->mark("rebuild", rebuild.spare, report.failed ? "failed" : "done");
+                    rebuild.complete = !report.failed && report.lines == rebuild.lines();
+                    rebuild.shop->mark("rebuild", rebuild.spare,
+                                       report.failed      ? "failed"
+                                       : rebuild.complete ? "done"
+                                                          : "stopped with the run");
                     return nothing();
                 })
         .resume();
@@ -98,7 +104,7 @@ FullSize RepairShop::full_size(const Rebuild& r) const {
     f.value = Duration::seconds(static_cast<double>(capacity.count()) / rate);
     f.arithmetic = format_size(capacity) + " / " + format_rate(Rate::bytes_per_second(rate)) +
                    ", the rate over " + format_size(block * static_cast<int64_t>(lines)) +
-                   (r.over ? "" : ", not finished in this run");
+                   (r.complete ? "" : ", not finished in this run");
     return f;
 }
 

@@ -25,7 +25,8 @@ private:
         std::string spare;
         Instant began;
         RebuildReport done;
-        bool over = false;
+        bool over = false, complete = false;
+        uint64_t lines() const { return shop->bed_.array(array->name)->lines(); }
     };
     struct Scrub {
         RepairShop* shop;

@@ -99,8 +99,13 @@ const std::vector<std::string> hostile = {"",
 class Damage {
 public:
     explicit Damage(uint64_t seed) : random_(seed, "damage") {}
+    // Every other one only changes numbers, of which many make a scenario nobody thought of.
     std::string apply(std::string text) {
         const uint64_t n = 1 + random_.below(3);
+        if (random_.below(2) == 0) {
+            for (uint64_t i = 0; i < n; i++) text = other_number(std::move(text));
+            return text;
+        }
         for (uint64_t i = 0; i < n; i++) text = one(std::move(text));
         return text;
     }
@@ -131,6 +136,24 @@ private:
         const std::string line = text.substr(from, end - from);
         return twice ? text.substr(0, end) + line + text.substr(end)
                      : text.substr(0, from) + text.substr(end);
+    }
+    std::string other_number(std::string text) {
+        static constexpr const char* numbers[] = {"0",          "1",          "2",
+                                                  "3",          "5",          "7",
+                                                  "8",          "9",          "15",
+                                                  "16",         "17",         "31",
+                                                  "33",         "63",         "64",
+                                                  "65",         "99",         "100",
+                                                  "101",        "128",        "255",
+                                                  "512",        "999",        "1000",
+                                                  "1023",       "4095",       "4097",
+                                                  "65535",      "65536",      "1000000",
+                                                  "4294967295", "4294967296", "9223372036854775807",
+                                                  "0.5",        "1.5"};
+        const size_t from = text.find_first_of("0123456789", place(text));
+        if (from == std::string::npos) return text;
+        const size_t end = std::min(text.find_first_not_of("0123456789.", from), text.size());
+        return text.replace(from, end - from, numbers[random_.below(std::size(numbers))]);
     }
     // A value is replaced: what stands between a colon or an equals sign and the next end.
     std::string other_value(std::string text) {
