@@ -86,6 +86,22 @@ SourcePlace original(const JobText& t, const SourcePlace& p, const std::string& 
     return place;
 }
 
+// Keys that fio honours, and a load here does not.
+void note_what_has_no_effect(const fio::Job& j, std::vector<std::string>& notes) {
+    const auto note = [&](bool given, const char* key, const char* why) {
+        if (given)
+            notes.push_back(to_string(j.place) + ": fio key '" + key + "' has no effect here" +
+                            why);
+    };
+    note(j.sync != fio::Sync::none, "sync", ": a write is durable when it is acknowledged");
+    note(j.end_fsync, "end_fsync", "");
+    note(j.thinktime_spin > Duration{}, "thinktime_spin", "");
+    note(j.thinktime_iotime > Duration{}, "thinktime_iotime", "");
+    note(j.rate_ignore_thinktime, "rate_ignore_thinktime", "");
+    note(!j.cpus_allowed.empty(), "cpus_allowed", ": threads are spread over all cores");
+    note(j.offload, "io_submit_mode", "; 'arrivals: open' makes the load an open one");
+}
+
 void parse_jobs(const JobText& t, const std::string& file, const fs::path& folder, const Node& node,
                 LoadSchema& load, Scenario& scenario) {
     try {
@@ -97,6 +113,7 @@ void parse_jobs(const JobText& t, const std::string& file, const fs::path& folde
                                          (r.text.empty() ? "has no effect here" : r.text));
         for (fio::Job& j : parsed.jobs) {
             j.place = original(t, j.place, file);
+            note_what_has_no_effect(j, scenario.notes);
             if (!j.buffer_pattern.empty() && scenario.run.check)
                 scenario.notes.push_back(to_string(j.place) +
                                          ": fio key 'buffer_pattern' has no effect while contents "
@@ -173,6 +190,10 @@ void check_jobs(LoadSchema& load, RunSchema& run, Complaints& complaints) {
             }
             return false;
         };
+        if (j.stonewall && &j != &load.jobs.front() && run.until != Until::load)
+            complaints.add(j.place, "job '" + j.name +
+                                        "' waits for those before it (stonewall), "
+                                        "which end only with run/until: load");
         if (j.bs_unaligned || misaligned(Bytes(512)))
             complaints.add(j.place, "job '" + j.name +
                                         "' has sizes or offsets that are no multiple of 512 bytes, "

@@ -139,7 +139,8 @@ TEST_CASE("an event of the timeline happens at its date, and what follows it aft
     REQUIRE(scrub.size() == 2);
     CHECK(at(scrub[0]) == Duration::ms(200));
     CHECK(scrub[1].phase == "done, 0 differ");
-    CHECK(r.integrity.scrubbed == 896); // every line: 7.56 GB / 2048 in whole chunks of 64 KiB // again in sync, and checked at the end
+    CHECK(r.integrity.scrubbed == 1792); // again in sync, and every line is checked at the end
+                                        // again in sync, and checked at the end
 }
 
 TEST_CASE("a run without an end of its own ends confident, and its interval is as tight as asked") {
@@ -168,6 +169,35 @@ TEST_CASE("a load with a size or a number of I/Os ends by itself") {
                            "loads/users/fio/time_based=1"});
     CHECK(time.run.simulated > Duration::ms(3));
     CHECK(time.run.simulated < Duration::ms(4));
+}
+
+TEST_CASE("a job with stonewall begins when those before it have ended") {
+    const ScratchFolder folder;
+    std::ofstream(folder.file("phases.fio"))
+        << "[global]\nioengine=psync\nbs=4k\nsize=64k\n[fill]\nrw=write\nnumjobs=2\n"
+           "[read]\nstonewall\nrw=read\n[with]\nrw=randread\n[last]\nstonewall\nrw=write\nbs=64k\n";
+    const auto with = [&](const char* until) {
+        std::ofstream(folder.file("phases.yaml")) << replaced(
+            replaced(one_drive, "{rw: randread, bs: 4k, ioengine: libaio, direct: 1, iodepth: 8}",
+                     "phases.fio"),
+            "{until: duration, duration: 10ms, warm-up: 2ms, scale: 16}",
+            std::string("{scale: 16, until: ") + until + "}");
+        return load_scenario(folder.file("phases.yaml"), {{}, parts_folder()});
+    };
+    RunControl control;
+    control.iolog = folder.file("log");
+    const RunResult r = run(with("load"), control);
+    check_sound(r);
+    CHECK(r.run.stop_reason == StopReason::load_ended);
+    std::string ops; // one letter a request
+    for (const std::string& line : lines_of(control.iolog)) {
+        if (line.find(" write ") != std::string::npos) ops += 'w';
+        if (line.find(" read ") != std::string::npos) ops += 'r';
+    }
+    CHECK(ops == std::string(32, 'w') + std::string(32, 'r') + "w");
+    // Jobs that go on until the run is stopped have no end to wait for.
+    CHECK_THROWS_WITH(with("confident"),
+                      Contains("phases.fio:8:1: error: job 'read' waits for those before it"));
 }
 
 TEST_CASE("an open load issues at its rate, whatever the drive does") {

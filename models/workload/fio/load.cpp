@@ -116,15 +116,19 @@ void Load::spawn(Task<void> task) {
         .detach(this,
                 [](void* c) {
                     auto& l = *static_cast<Load*>(c);
-                    if (--l.running_ == 0 && l.on_idle_) l.on_idle_();
+                    if (--l.running_ > 0) return nothing();
+                    if (!l.stopping_ && l.next_job_ < l.jobs_.size()) l.begin_phase();
+                    else if (l.on_idle_) l.on_idle_();
                     return nothing();
                 })
         .resume();
 }
 
-void Load::start() {
+void Load::start() { begin_phase(); }
+void Load::begin_phase() {
     running_++; // not idle before all have begun
-    for (uint32_t j = 0; j < jobs_.size(); j++) spawn(begin(j));
+    do spawn(begin(next_job_++));
+    while (next_job_ < jobs_.size() && !jobs_[next_job_].stonewall);
     running_--;
 }
 

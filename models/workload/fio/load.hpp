@@ -68,7 +68,9 @@ private:
     int64_t depth_ = 0;
     uint64_t running_ = 0, hash_ = 0, issued_ = 0, completed_ = 0;
     bool stopping_ = false;
+    uint32_t next_job_ = 0; // to begin; those with stonewall wait until all before have ended
 
+    void begin_phase();
     Task<void> begin(uint32_t job);
     Task<void> slot(Clone& c);
     Task<void> arrivals(Clone& c);
