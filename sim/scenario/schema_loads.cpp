@@ -229,6 +229,7 @@ void read_loads(const Node& node, Scenario& scenario) {
             else f.node().complain("several machines: say where the load runs, with 'from'");
         }
         const Node to = f.required("to");
+        if (to.is_sequence() && to.items().empty()) to.complain("a load needs an array or a drive");
         if (to)
             load.to = select_names(to.as_patterns(), targets, "array or drive", *node.complaints());
         load.open = f.optional("arrivals").as_one_of({"closed", "open"}, "closed") == "open";

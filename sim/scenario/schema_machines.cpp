@@ -206,6 +206,24 @@ void read_engine(const Node& node, const Catalogue& catalogue, const MachineSche
             {a.name + "/raid/engine", "md", "assumed", "the scenario names none", {}});
 }
 
+// What the array has against a loss of power; a region of the bitmap is of a member, as md's is.
+void read_consistency(Fields& f, ArraySchema& a) {
+    const Node consistency = f.optional("consistency"), bitmap = f.optional("bitmap");
+    const bool ppl = consistency.as_one_of({"none", "ppl"}, "none") == "ppl";
+    constexpr size_t most_members = 33; // a log entry has 32 bits for data columns
+    if (ppl && (a.level != RaidLevel::raid5 || a.drives.size() > most_members))
+        consistency.complain("a partial parity log is for RAID 5 over at most " +
+                             std::to_string(most_members) + " drives");
+    else if (ppl) a.consistency = Consistency::ppl;
+    const Bytes region = bitmap.as_size();
+    if (!bitmap) return;
+    if (a.level == RaidLevel::raid0) bitmap.complain("RAID 0 has nothing a bitmap could speed up");
+    else if (ppl) bitmap.complain("a bitmap is of no use beside a partial parity log");
+    else if (region < a.chunk || region % a.chunk != Bytes(0) || region > Bytes::gib(64))
+        bitmap.complain("a region of the bitmap is a multiple of the chunk up to 64GiB");
+    else a.bitmap_region = region;
+}
+
 void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema& m, ArraySchema& a,
                Scenario& scenario) {
     Fields f = node.map();
@@ -220,7 +238,11 @@ void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema
     if (drives && !a.drives.empty() && (a.drives.size() < least || a.drives.size() > 63))
         drives.complain("RAID " + std::to_string(n) + " takes " + std::to_string(least) +
                         " to 63 drives; here are " + std::to_string(a.drives.size()));
-    if (const Node spares = f.optional("spares")) a.spares = select_drives(spares, m);
+    if (drives.is_sequence() && drives.items().empty()) drives.complain("an array needs drives");
+    if (const Node spares = f.optional("spares")) {
+        a.spares = select_drives(spares, m);
+        if (n == 0 && !a.spares.empty()) spares.complain("RAID 0 has nothing to fill a spare with");
+    }
     for (const std::string& s : a.spares)
         if (std::count(a.drives.begin(), a.drives.end(), s))
             f.node().complain("'" + s + "' is both a drive and a spare of the array");
@@ -233,6 +255,7 @@ void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema
     if (!chunk)
         scenario.assumptions.push_back(
             {a.name + "/raid/chunk", "64 KiB", "assumed", "the scenario gives none", {}});
+    read_consistency(f, a);
     read_engine(f.optional("engine"), catalogue, m, a, scenario);
     const int64_t from_part =
         a.engine && a.engine.has("stripe_cache") ? a.engine.count("stripe_cache") : 8192;

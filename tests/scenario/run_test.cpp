@@ -92,7 +92,9 @@ TEST_CASE("every RAID level runs, whole and with a drive lost, and every byte is
         INFO("RAID " << level);
         const std::string set_level = std::string("arrays/main/raid/level=") + level,
                           depth = "loads/users/fio/iodepth=4";
-        const RunResult whole = run_of(small_array, {set_level, depth});
+        const std::string spares =
+            std::string("arrays/main/raid/spares=") + (*level == '0' ? "[]" : "spare/0");
+        const RunResult whole = run_of(small_array, {set_level, depth, spares});
         check_sound(whole);
         CHECK(whole.integrity.verified > 100);
         if (std::string_view(level) == "0") continue; // nothing to survive with
@@ -140,7 +142,7 @@ TEST_CASE("an event of the timeline happens at its date, and what follows it aft
     CHECK(at(scrub[0]) == Duration::ms(200));
     CHECK(scrub[1].phase == "done, 0 differ");
     CHECK(r.integrity.scrubbed == 1792); // again in sync, and every line is checked at the end
-                                        // again in sync, and checked at the end
+                                         // again in sync, and checked at the end
 }
 
 TEST_CASE("a run without an end of its own ends confident, and its interval is as tight as asked") {
@@ -280,7 +282,7 @@ TEST_CASE("the log of requests has every request of a run, in fio's words") {
 TEST_CASE("over real files a drive dies, a spare is filled, and no byte differs") {
     const ScratchFolder folder;
     const RunResult r = run_of(small_array,
-                               {"run/scale=2048", "run/duration=300ms", "loads/users/fio/iodepth=1",
+                               {"run/scale=2048", "run/duration=2s", "loads/users/fio/iodepth=1",
                                 "timeline=[at 20 ms: fail box/ssd/1]"},
                                real_world(folder));
     check_sound(r);

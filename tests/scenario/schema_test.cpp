@@ -146,6 +146,9 @@ TEST_CASE("mistakes in arrays") {
          "14:30: error: no drive 'sdd/*'; there is spare/0, ssd/0, ssd/1, ssd/2, ssd/3"},
         {"drives: ssd/*", "drives: ssd/*, spares: ssd/3",
          "14:11: error: 'box/ssd/3' is both a drive and a spare of the array"},
+        {"drives: ssd/*", "drives: []", "14:30: error: an array needs drives"},
+        {"level: 5, drives: ssd/*", "level: 0, drives: ssd/*, spares: spare/0",
+         "14:45: error: RAID 0 has nothing to fill a spare with"},
         {"chunk: 64KiB", "chunk: 6KiB", "14:44: error: chunk is a multiple of 4KiB up to 64MiB"},
         {"engine: md", "engine: mdd", "14:59: error: no part 'mdd'"},
         {"engine: md", "engine: linux-host",
@@ -173,6 +176,7 @@ TEST_CASE("mistakes in loads") {
     check({
         {"to: main", "to: mian", "18:9: error: no array or drive 'mian'; did you mean 'main'?"},
         {"    to: main\n", "", "17:5: error: users needs 'to'"},
+        {"to: main", "to: []", "18:9: error: a load needs an array or a drive"},
         {"to: main", "to: main\n    from: bix",
          "19:11: error: no machine 'bix'; did you mean 'box'?"},
         {"to: main", "to: main\n    arrivals: often",
