@@ -32,7 +32,7 @@ public:
         s.text = machine() + array() + loads();
         s.text += timeline(s.survivable);
         s.text +=
-            "run: {until: duration, scale: 1, duration: " + std::to_string(20 + random_.below(60)) +
+            "run: {until: duration, scale: 1, duration: " + std::to_string(40 + random_.below(120)) +
             "ms, seed: " + std::to_string(random_.below(1000)) + "}\n";
         return s;
     }
@@ -48,7 +48,7 @@ private:
     std::string machine() {
         const std::string mib = std::to_string(4 + random_.below(12));
         const std::string size =
-            "is: bench-device-gc, capacity: " + mib + "MiB, raw_capacity: 20MiB, dies: 8, ";
+            "is: bench-device-gc, capacity: " + mib + "MiB, raw_capacity: 20MiB, dies: 64, ";
         std::string text = "storlab: 1\nmachines:\n  box:\n    is: dell-r750\n"
                            "    lanes_per_socket: 1024\n    cpu: {is: xeon-8380}\n"
                            "    host: {is: linux-host}\n    cards: {card: {is: graid-sr1010}}\n"
