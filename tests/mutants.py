@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DRIVER = "tests/support/mutant_driver.cpp"
 LIBRARIES = ["raid", "erasure", "faults", "kernel", "real", "seam", "base"]
-PHASES = ["healthy", "scrub", "degraded", "rebuilt"]
+PHASES = ["healthy", "scrub", "degraded", "rebuilt", "cut"]
 RUN_SECONDS = 60  # a mutant may loop; the sound driver takes about one second
 
 
@@ -68,6 +68,25 @@ MUTANTS = [
     Mutant("one copy is not written", "models/raid/mirror.cpp",
            "for (uint32_t c = 0; c < layout_.copies(); c++) {\n            const",
            "for (uint32_t c = 0; c + (at == 7) < layout_.copies(); c++) {\n            const"),
+    Mutant("the partial parity log is not written", "models/raid/line.cpp",
+           "if (log_) co_await log_line(s, s.written, c.ticket);", ""),
+    Mutant("only changes that read something are logged", "models/raid/line.cpp",
+           "if (log_) co_await log_line(s, s.written, c.ticket);",
+           "if (log_ && c.reads) co_await log_line(s, s.written, c.ticket);"),
+    Mutant("a slot of the log is free before its writes are done", "models/raid/line.cpp",
+           "if (log_) co_await log_line(s, s.written, c.ticket);",
+           "if (log_) co_await log_line(s, s.written, c.ticket), log_->release(c.ticket);"),
+    Mutant("a log entry that landed in part is replayed", "models/raid/parity_log.cpp",
+           "if (seen.insert(e.line).second && e.whole)", "if (seen.insert(e.line).second)"),
+    Mutant("partial parity has the new data in it", "models/raid/consistency.cpp",
+           "for (uint64_t left = logged; left; left &= left - 1)", "for (uint64_t left = 0; left; left &= left - 1)"),
+    Mutant("writes do not wait for their bit", "models/raid/write_intents.cpp",
+           "return in_place(region);", "start(block_of(region));\n    return true;"),
+    Mutant("a bit is cleared under a write", "models/raid/write_intents.cpp",
+           "|| r.writers > 0 ||", "||"),
+    Mutant("a bit that is being cleared counts as set", "models/raid/write_intents.hpp",
+           "return bit(landed_.data(), region) && bit(flying_.get(), region);",
+           "return bit(landed_.data(), region);", "models/raid/write_intents.cpp"),
 ]
 FAULTS = ["lost-write", "stale-data", "old-write-wins"]
 

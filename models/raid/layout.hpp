@@ -9,6 +9,9 @@ namespace storlab {
 
 enum class RaidLevel : uint8_t { raid0, raid1, raid10, raid5, raid6 };
 
+// What keeps parity and data of a line together through a loss of power.
+enum class Consistency : uint8_t { none, ppl }; // ppl: RAID 5, up to 33 members
+
 struct Place {
     uint64_t row;    // of chunks
     uint32_t column; // of data within the row

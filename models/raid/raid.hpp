@@ -21,9 +21,6 @@
 
 namespace storlab {
 
-// What keeps parity and data of a line together through a loss of power.
-enum class Consistency : uint8_t { none, ppl }; // ppl: RAID 5, up to 33 members
-
 struct RaidOptions {
     RaidLevel level = RaidLevel::raid5;
     uint32_t chunk_blocks = 16;

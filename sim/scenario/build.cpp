@@ -152,6 +152,11 @@ RaidOptions raid_options(const ArraySchema& a, const Scenario& s, const Slice& s
     o.chunk_blocks = static_cast<uint32_t>(a.chunk / slice.sector);
     o.stripes = a.stripes;
     o.reads_through_parity = a.reads_through_parity;
+    o.consistency = a.consistency;
+    // As many regions as at full size, but none smaller than a chunk.
+    const auto chunks = static_cast<uint64_t>(a.bitmap_region / a.chunk) / slice.scale;
+    if (a.bitmap_region > Bytes(0))
+        o.bitmap_region = o.chunk_blocks * static_cast<uint32_t>(std::max<uint64_t>(1, chunks));
     if (a.card.empty()) return o;
     o.through_engine = true;
     for (const CardSchema& c : s.machine(a.machine)->cards)

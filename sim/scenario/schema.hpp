@@ -52,6 +52,8 @@ struct ArraySchema {
     Part engine;      // costs of software RAID
     uint32_t stripes = 0;
     bool reads_through_parity = false;
+    Consistency consistency = Consistency::none;
+    Bytes bitmap_region;       // of a member; 0: no bitmap
     Rate speed_min, speed_max; // of a rebuild, a member
     SourcePlace place;
 };

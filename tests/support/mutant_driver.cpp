@@ -1,11 +1,13 @@
-// Runs arrays of every redundant level through load, loss, rebuild and second loss on the simulated
-// world and prints what it found wrong, phase by phase. tests/mutants.py links it against sources
-// with a planted bug, or asks it to put a faulty drive into the array.
+// Runs arrays of every redundant level through load, loss, rebuild and second loss, and through
+// cuts of power, on the simulated world and prints what it found wrong, phase by phase.
+// tests/mutants.py links it against sources with a planted bug, or asks it to put a faulty drive
+// into the array.
 #include "models/raid/raid.hpp"
-#include "sim/faults/faulty_device.hpp"
 #include "tests/support/block_load.hpp"
+#include "tests/support/power_cut.hpp"
 #include "tests/support/worlds.hpp"
 #include <cstdio>
+#include <deque>
 #include <string>
 #include <string_view>
 
@@ -112,6 +114,81 @@ private:
     }
 };
 
+// An array under load that loses power after some commands, and what is there afterwards.
+class CutTrial {
+public:
+    CutTrial(const RaidOptions& o, uint32_t members, uint64_t commands)
+        : world_(commands + 1), o_(o), members_(members) {
+        for (uint32_t m = 0; m < members; m++) drives_.push_back(&world_.add_device(112));
+        cut_.lands = commands % 2 ? 40 : 0;
+        cut_.seed = commands;
+        for (BlockDevice* d : drives_) cut_drives_.emplace_back(*d, cut_);
+        std::vector<BlockDevice*> behind;
+        for (CutDevice& d : cut_drives_) behind.push_back(&d);
+        Raid raid(world_.clock(), world_.cpu(), behind, o_);
+        const uint64_t blocks = std::min<uint64_t>(raid.geometry().blocks, 96);
+        model_ = std::make_unique<ModelDisk>(blocks, raid.geometry().payload);
+        finish(world_, write_all(raid, *model_));
+        world_.run();
+        PowerSupply supply; // of who asks: after the cut nobody is told anything
+        PoweredDevice caller(raid, supply);
+        BlockLoad l(
+            caller, *model_,
+            {.commands = 60, .outstanding = 5, .largest = 12, .writes = 100, .seed = commands});
+        cut_.sure = commands;
+        l.start();
+        world_.run();
+        supply.off = true;
+        cut_.switch_off();
+        world_.run();
+    }
+    Found found() {
+        Found f;
+        Raid raid(world_.clock(), world_.cpu(), drives_, o_);
+        f.failed += !finish(world_, raid.recover());
+        const auto report = finish(world_, raid.scrub(0, raid.lines(), false));
+        f.bad_lines = report ? report->mismatches : 1;
+        f.failed += finish(world_, read_back(raid, *model_, 1)) != IoStatus::ok;
+        for (uint32_t m = 0; m < members_; m++) {
+            Raid degraded(world_.clock(), world_.cpu(), drives_, o_);
+            degraded.fail(m);
+            f.failed += finish(world_, read_back(degraded, *model_, 7)) != IoStatus::ok;
+        }
+        f.wrong_reads = model_->mismatches;
+        return f;
+    }
+
+private:
+    SimWorld world_;
+    RaidOptions o_;
+    uint32_t members_;
+    PowerCut cut_;
+    std::vector<BlockDevice*> drives_;
+    std::deque<CutDevice> cut_drives_;
+    std::unique_ptr<ModelDisk> model_;
+};
+
+Found cut() {
+    RaidOptions log{.level = RaidLevel::raid5, .chunk_blocks = chunk, .stripes = 16};
+    log.consistency = Consistency::ppl;
+    log.log_slots = 5;
+    RaidOptions bitmap = log;
+    bitmap.consistency = Consistency::none;
+    bitmap.bitmap_region = chunk;
+    bitmap.bitmap_idle = Duration::us(150);
+    RaidOptions mirror = bitmap, odd = bitmap;
+    mirror.level = RaidLevel::raid1;
+    odd.level = RaidLevel::raid10;
+    Found f;
+    for (uint64_t commands = 0; commands < 240; commands += 3) {
+        f.add(CutTrial(log, 4, commands).found());
+        f.add(CutTrial(bitmap, 4, commands).found());
+        f.add(CutTrial(mirror, 2, commands).found());
+        f.add(CutTrial(odd, 5, commands).found());
+    }
+    return f;
+}
+
 struct LevelCase {
     RaidLevel level;
     uint32_t members;
@@ -142,6 +219,7 @@ void run(std::string_view fault) {
     for (auto& [trial, lost] : trials) rebuilt.add(trial->rebuilt(lost));
     for (auto& [trial, lost] : trials) rebuilt.add(trial->scrubbed());
     say("rebuilt", rebuilt);
+    if (fault == "none") say("cut", cut());
 }
 
 } // namespace
