@@ -67,7 +67,8 @@ MUTANTS = [
            "        co_await held;\n", ""),
     Mutant("one copy is not written", "models/raid/mirror.cpp",
            "for (uint32_t c = 0; c < layout_.copies(); c++) {\n            const",
-           "for (uint32_t c = 0; c + (at == 7) < layout_.copies(); c++) {\n            const"),
+           "for (uint32_t c = 0; c + (at == 7) < layout_.copies(); c++) {\n"
+           "            const"),
     Mutant("the partial parity log is not written", "models/raid/line.cpp",
            "if (log_) co_await log_line(s, s.written, c.ticket);", ""),
     Mutant("only changes that read something are logged", "models/raid/line.cpp",
