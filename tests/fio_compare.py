@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""storlab's reading of fio jobs against fio itself, over real files: the same job file is run by fio
-on a file and by `storlab run --world real`, and what fio determines must be the same - requests
+"""storlab's reading of fio jobs against fio itself, over real files: the same job file is run by
+fio on a file and by `storlab run --world real`, and what fio determines must be the same - requests
 (operation, offset, length), their order where they are sequential, and every byte at the end.
 What a random job determines is stated per job below. Without fio in the path it skips.
 usage: tests/fio_compare.py BUILD_DIR; prints "N passed, N failed".

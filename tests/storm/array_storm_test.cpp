@@ -31,9 +31,9 @@ public:
         Storm s;
         s.text = machine() + array() + loads();
         s.text += timeline(s.survivable);
-        s.text +=
-            "run: {until: duration, scale: 1, duration: " + std::to_string(40 + random_.below(120)) +
-            "ms, seed: " + std::to_string(random_.below(1000)) + "}\n";
+        s.text += "run: {until: duration, scale: 1, duration: " +
+                  std::to_string(40 + random_.below(120)) +
+                  "ms, seed: " + std::to_string(random_.below(1000)) + "}\n";
         return s;
     }
 

@@ -244,7 +244,8 @@ machines:
     cards: {card: {is: graid-sr1010, slot: x16 gen4 socket 0, piece: 256KiB}}
     drives:
       ssd: {is: bench-device-gc, count: 4, state: steady, aged-by: 8KiB, dies: 64, channels: 8,
-            t_read: 60us, buffer: 1MiB, channel_rate: 800MB/s, page: 4KiB, planes: 2, capacity: 16MiB, raw_capacity: 20MiB}
+            t_read: 60us, buffer: 1MiB, channel_rate: 800MB/s, page: 4KiB, planes: 2,
+            capacity: 16MiB, raw_capacity: 20MiB}
       spare: {is: bench-device-gc, capacity: 16MiB, raw_capacity: 20MiB}
       fast: {is: bench-device-read, count: 4, state: filled, host_link: gen3 x4, capacity: 16MiB, raw_capacity: 20MiB}
 arrays:
