@@ -63,7 +63,22 @@ void clear_progress() {
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r%-100s\r", "");
 }
 
+// A result must not replace what it came from, or another result.
+void check_outputs(const RunOptions& o) {
+    const std::pair<const char*, const std::string*> files[] = {
+        {"--json", &o.json}, {"--iolog", &o.iolog}, {"FILE", &o.file}};
+    for (size_t i = 0; i < std::size(files); i++)
+        for (size_t j = i + 1; j < std::size(files); j++) {
+            std::error_code none;
+            const auto &a = *files[i].second, &b = *files[j].second;
+            if (!a.empty() && (a == b || std::filesystem::equivalent(a, b, none)))
+                throw InputError({files[i].first, 0, 0},
+                                 "would overwrite " + b + ", which is also " + files[j].first);
+        }
+}
+
 int run_verb(RunOptions o) {
+    check_outputs(o);
     const Scenario scenario = load(o);
     for (const std::string& note : scenario.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
     RunControl control;
@@ -87,6 +102,12 @@ int run_verb(RunOptions o) {
     clear_progress();
     if (!scratch.empty()) std::filesystem::remove_all(scratch);
     std::fputs(to_text(result).c_str(), stdout);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+        std::fprintf(
+            stderr,
+            "storlab: the answer could not be written: standard output is full or closed\n");
+        return failed_run;
+    }
     if (!o.json.empty()) write_whole_file(o.json, to_json(result));
     return failed(result) ? failed_run : 0;
 }

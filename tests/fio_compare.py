@@ -27,7 +27,8 @@ loads:
 run: {{until: load, scale: 1, check: no}}
 """
 
-# What each job determines. "order": the list of requests; "set": the requests in any order; "union":
+# What each job determines. "order": the list of requests; "set": the requests in any order;
+# "union":
 # reads and writes together, in any order; "by direction": the order of reads and that of writes.
 # "bytes": the whole file; otherwise every block holds the pattern exactly where it was written.
 EXPECTED = {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -148,7 +149,7 @@ void FileDevice::use_copy(Command& c) {
     if (c.capacity < c.bytes) {
         c.capacity = (c.bytes + page - 1) / page * page;
         c.copy.reset(static_cast<std::byte*>(std::aligned_alloc(page, c.capacity)));
-        STORLAB_ENSURE(c.copy);
+        if (!c.copy) throw std::bad_alloc();
     }
     c.list.assign(1, {c.copy.get(), c.bytes});
     if (c.kind != RingCommand::Kind::write) return;

@@ -7,7 +7,7 @@ namespace storlab {
 
 namespace {
 constexpr uint64_t most_blocks =
-    12'600'000;                         // of all drives together: some 350 MB of sketches and maps
+    4'200'000;                          // of all drives together: some 120 MB of sketches and maps
 constexpr uint64_t least_blocks = 4096; // of a drive: below this a slice is no likeness
 
 Duration cost(const Part& part, std::string_view name, Hertz clock) {
@@ -35,6 +35,19 @@ uint64_t choose_scale(const Scenario& s) {
         }
     uint64_t scale = 1;
     while (blocks / scale > most_blocks && smallest / (scale * 2) >= least_blocks) scale *= 2;
+    // Many large writes in flight need room not to meet: see Run::check_overlap. Half of what the
+    // drives hold stands for the volumes.
+    double in_flight = 0;
+    for (const LoadSchema& l : s.loads)
+        for (const fio::Job& j : l.jobs)
+            if (j.writes() && j.is_random())
+                in_flight += static_cast<double>(fio::effective_depth(j).total) *
+                             static_cast<double>(j.block.write.largest().count());
+    const double bytes =
+        static_cast<double>(blocks) * static_cast<double>(s.run.sector.count()) / 2;
+    while (scale > 1 && in_flight > 0.001 * bytes / static_cast<double>(scale) &&
+           blocks / (scale / 2) <= 4 * most_blocks)
+        scale /= 2;
     return scale;
 }
 

@@ -1,4 +1,5 @@
 #include "sim/scenario/conductor.hpp"
+#include <algorithm>
 #include <chrono>
 
 namespace storlab {
@@ -7,7 +8,8 @@ namespace {
 // A window holds this many I/Os and an eighth of what is in flight. Short windows cost nothing: the
 // monitor merges them until neighbours are independent.
 constexpr uint64_t ios_a_window = 50;
-constexpr uint64_t most_ios = 60'000'000; // a run that is not confident by then says so
+constexpr uint64_t most_ios = 60'000'000;    // a run that is not confident by then says so
+constexpr uint64_t most_in_flight = 300'000; // more than 4096 jobs of any depth in use
 constexpr Duration most_simulated = Duration::s(600);
 constexpr Duration longest_pilot = Duration::s(20);
 constexpr double warm = 0.5; // the interval only has to exist: no trend is left
@@ -51,12 +53,9 @@ void Conductor::start(Duration fixed_length) {
     if (fixed_ > Duration{}) { // no trend to wait for: the length was asked for
         const Duration warm_up = run_.warm_up.value_or(Duration{});
         window_ = run_.step > Duration{} ? run_.step : rounded_up(fixed_ / 200);
-        if (warm_up > Duration{}) {
-            part_ = Part::warming_up;
-            clock_.wake(tick_, clock_.now() + warm_up);
-            return;
-        }
-        measure();
+        part_ = Part::warming_up;
+        warm_at_ = clock_.now() + warm_up;
+        if (warm_up == Duration{}) measure();
     } else if (run_.until == Until::load && !run_.warm_up) { // all of a load that ends by itself
         window_ = run_.step > Duration{} ? run_.step : Duration::ms(10);
         measure();
@@ -92,8 +91,10 @@ void Conductor::window_over() {
     const Instant now = clock_.now();
     if (part_ == Part::pilot) return pilot();
     if (fixed_ > Duration{}) {
-        if (part_ == Part::warming_up) measure();
-        else if (now >= from_ + fixed_)
+        if (part_ == Part::warming_up) {
+            if (now >= warm_at_) measure();
+            else return clock_.wake(tick_, std::min(warm_at_, now + window_));
+        } else if (now >= from_ + fixed_)
             return finish(
                 run_.until == Until::timeline ? StopReason::timeline : StopReason::duration, false);
     }
@@ -110,13 +111,17 @@ void Conductor::window_over() {
     const SteadyMonitor::Verdict v = monitor_.verdict();
     const bool steady =
         v.state == SteadyMonitor::State::confident || v.state == SteadyMonitor::State::wide;
-    const bool over_limit = ios > most_ios || now.since_start() > most_simulated;
+    // An open load above what it aims at never settles: its queue only grows.
+    const bool overloaded = std::any_of(loads_.begin(), loads_.end(), [](const auto& l) {
+        return l->in_flight() > most_in_flight;
+    });
+    const bool over_limit = overloaded || ios > most_ios || now.since_start() > most_simulated;
+    if (over_limit && run_.until != Until::load) return finish(StopReason::limit, true);
     if (part_ == Part::warming_up) {
         const bool asked = run_.warm_up && now.since_start() >= *run_.warm_up;
-        if (run_.warm_up ? asked : steady || over_limit) measure();
+        if (run_.warm_up ? asked : steady) measure();
     } else if (v.confident() && run_.until == Until::confident)
         return finish(StopReason::confident, false);
-    if (over_limit && run_.until != Until::load) return finish(StopReason::limit, true);
     next_window();
 }
 

@@ -20,6 +20,7 @@ public:
     StopReason reason() const { return reason_; }
     bool partial() const { return partial_; }
     Instant measured_from() const { return from_; }
+    Duration window() const { return window_; }
     Instant ended() const { return ended_; }
     std::optional<double> iops_ci95() const;
     std::optional<double> latency_ci95() const;
@@ -39,7 +40,7 @@ private:
     Part part_ = Part::pilot;
     Duration window_ = Duration::us(10), fixed_;
     SteadyMonitor monitor_;
-    Instant from_, ended_;
+    Instant from_, ended_, warm_at_;
     uint64_t ios_ = 0; // of all loads at the last window's end
     Duration latency_;
     uint64_t windows_ = 0;

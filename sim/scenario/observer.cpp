@@ -47,7 +47,12 @@ std::string describe(const LoadSchema& load) {
         all += (i ? "; " : "") + different[i];
     if (different.size() > easily_read)
         all += "; " + std::to_string(different.size() - easily_read) + " more";
-    return all;
+    if (!load.open) return all;
+    double offered = 0;
+    for (const fio::Job& j : load.jobs)
+        for (const auto& rate : {j.rate_iops.read, j.rate_iops.write})
+            if (rate) offered += rate->per_second() * static_cast<double>(j.numjobs);
+    return all + ", " + format_count(offered) + " a second offered";
 }
 } // namespace
 

@@ -32,6 +32,7 @@ public:
     // Of the I/Os issued in the measured part, once all are back: the sum of their latencies
     // against the integral of how many of them were in flight. Exact, whatever is in flight at its
     // edges.
+    uint64_t in_flight() const { return in_flight_; }
     double littles_law_gap() const;
     const SpanTable& spans() const { return spans_; }
     void append_series(Series& series, const std::string& prefix) const;

@@ -200,7 +200,7 @@ RunResult Run::go(RunCost* cost) {
     stage_.drain([&] { return all_idle() && shop_.idle(); }, Duration::s(30));
     shop_.close(false);
     add_little(r, observers_);
-    add_accounting(r, loads_, all_idle());
+    add_accounting(r, loads_);
     if (s_.run.check) add_integrity(r, s_, bed_);
     shop_.report(r);
     if (!control_.iolog.empty()) write_whole_file(control_.iolog, log_.text());
@@ -221,6 +221,8 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
     r.run.stop_reason = c.reason();
     r.run.partial = c.partial();
     r.run.command = control_.command;
+    r.series.step = c.window();
+    r.series.start = c.measured_from();
     SpanTable spans(std::vector<std::string>(layer_names.begin(), layer_names.end()));
     for (const auto& o : observers_) {
         LoadResult l = o->load_result(measured);

@@ -132,7 +132,12 @@ void read_run(const Node& node, Scenario& s) {
     };
     r.duration = positive("duration", r.duration);
     r.settle = positive("settle", r.settle);
-    r.step = positive("step", r.step);
+    if (const Node n = f.optional("step")) {
+        constexpr int64_t most_windows = 1'000'000; // of a series
+        r.step = n.as_duration(Duration::ms(1));
+        if (r.step < Duration::us(1) || r.duration / most_windows > r.step)
+            n.complain("step must be 1us or more, and a millionth of the duration or more");
+    }
     if (const Node n = f.optional("warm-up")) {
         r.warm_up = n.as_duration();
         if (*r.warm_up > longest) n.complain("warm-up " + too_long);

@@ -112,6 +112,11 @@ void parse_jobs(const JobText& t, const std::string& file, const fs::path& folde
                                          r.key + "' " +
                                          (r.text.empty() ? "has no effect here" : r.text));
         for (fio::Job& j : parsed.jobs) {
+            if (scenario.run.until != Until::load && (j.runtime || j.io_size || j.number_ios > 0))
+                scenario.notes.push_back(
+                    to_string(original(t, j.place, file)) + ": job '" + j.name +
+                    "' goes on until the run ends, whatever its runtime, io_size or "
+                    "number_ios; 'until: load' lets the job end the run");
             j.place = original(t, j.place, file);
             note_what_has_no_effect(j, scenario.notes);
             if (!j.buffer_pattern.empty() && scenario.run.check)
@@ -232,6 +237,13 @@ void read_loads(const Node& node, Scenario& scenario) {
         if (to.is_sequence() && to.items().empty()) to.complain("a load needs an array or a drive");
         if (to)
             load.to = select_names(to.as_patterns(), targets, "array or drive", *node.complaints());
+        for (const std::string& target : load.to)
+            for (const ArraySchema& a : scenario.arrays)
+                for (const auto* drives : {&a.drives, &a.spares})
+                    if (std::count(drives->begin(), drives->end(), target))
+                        to.complain("'" + target + "' belongs to array '" + a.name +
+                                    "': a load on the drive would overwrite the array; aim at '" +
+                                    a.name + "'");
         load.open = f.optional("arrivals").as_one_of({"closed", "open"}, "closed") == "open";
         const Node jobs = f.required("fio");
         if (jobs) read_jobs(jobs, load, scenario);

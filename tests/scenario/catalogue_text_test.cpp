@@ -169,7 +169,7 @@ TEST_CASE("the schema knows exactly the values that parts of each kind have") {
         {"raid-engine",
          {&schema["$defs"]["array"]["properties"]["raid"]["properties"],
           {"level", "drives", "spares", "chunk", "engine", "stripe-cache", "reads-through-parity",
-           "speed-limit-min", "speed-limit-max"}}}};
+           "speed-limit-min", "speed-limit-max", "consistency", "bitmap"}}}};
     const ComplaintsPtr complaints = new_complaints();
     const Catalogue catalogue(parts_folder(), complaints);
     std::map<std::string, std::set<std::string>> values;

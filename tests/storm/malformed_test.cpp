@@ -247,7 +247,8 @@ machines:
             t_read: 60us, buffer: 1MiB, channel_rate: 800MB/s, page: 4KiB, planes: 2,
             capacity: 16MiB, raw_capacity: 20MiB}
       spare: {is: bench-device-gc, capacity: 16MiB, raw_capacity: 20MiB}
-      fast: {is: bench-device-read, count: 4, state: filled, host_link: gen3 x4, capacity: 16MiB, raw_capacity: 20MiB}
+      fast: {is: bench-device-read, count: 4, state: filled, host_link: gen3 x4,
+             capacity: 16MiB, raw_capacity: 20MiB}
 arrays:
   main:
     raid: {level: 5, drives: ssd/*, spares: spare/0, chunk: 64KiB, engine: md, stripe-cache: 128,
