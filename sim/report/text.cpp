@@ -256,6 +256,56 @@ void timeline(Lines& out, const std::vector<TimelineMark>& marks) {
         out.labelled("", {fmt::format("and {} more in the JSON", marks.size() - most)}, "");
 }
 
+// The mean of a load over the windows of the series that lie between two dates.
+struct Stretch {
+    double iops = 0, latency_ns = 0;
+    size_t windows = 0;
+};
+Stretch between(const Series& series, const std::string& load, Instant from, Instant to) {
+    const auto *rates = series.find(load + "/iops"), *means = series.find(load + "/mean_ns");
+    Stretch s;
+    if (!rates || !means) return s;
+    double ios = 0;
+    for (size_t i = 0; i < rates->size(); ++i) {
+        const Instant begins = series.start + series.step * static_cast<int64_t>(i);
+        if (begins < from || begins + series.step > to) continue;
+        s.windows++;
+        ios += (*rates)[i];
+        if ((*rates)[i] > 0) s.latency_ns += (*rates)[i] * (*means)[i];
+    }
+    if (s.windows > 0) s.iops = ios / static_cast<double>(s.windows);
+    if (ios > 0) s.latency_ns /= ios;
+    return s;
+}
+
+// What the loads had before, between and after the events: what happened, and what it cost.
+void phases(Lines& out, const RunResult& result) {
+    if (result.timeline.empty()) return;
+    constexpr size_t most = 8; // boundaries
+    std::vector<std::pair<Instant, std::string>> ends;
+    for (const TimelineMark& m : result.timeline)
+        if (ends.size() < most && (m.phase.empty() || m.phase.starts_with("done")))
+            ends.emplace_back(m.at, "until " + m.what + " " + m.where +
+                                        (m.phase.empty() ? "" : " is done"));
+    ends.emplace_back(Instant::never(), "then");
+    std::string label = "phases";
+    for (const LoadResult& load : result.loads) {
+        Instant from;
+        for (const auto& [to, name] : ends) {
+            const Stretch s = between(result.series, load.name, from, to);
+            from = to;
+            if (s.windows == 0) continue;
+            const Duration mean = Duration::ps(static_cast<int64_t>(s.latency_ns * 1000));
+            out.labelled(label,
+                         {padded(name, 40) + padded(load.name, 10) +
+                          padded(format_count(s.iops) + " IOPS", 12) + "mean " +
+                          format_duration(mean)},
+                         "");
+            label.clear();
+        }
+    }
+}
+
 void assumptions(Lines& out, const std::vector<Assumption>& all) {
     constexpr size_t most = 8; // the rest is in the JSON
     std::vector<const Assumption*> assumed;
@@ -292,6 +342,7 @@ std::string to_text(const RunResult& result, int width) {
     spans(out, result.spans);
     cpus(out, result.cpu);
     timeline(out, result.timeline);
+    phases(out, result);
     for (const FullSize& full : result.full_size)
         out.labelled("full",
                      {fmt::format("{}: {} at full size = {}", full.what, long_duration(full.value),
