@@ -22,7 +22,8 @@ Task<ScrubReport> Raid::scrub(uint64_t first, uint64_t lines_wanted, bool repair
         const bool hopeless = parity() && missing_columns(line); // nothing to compare with
         const bool nothing_twice = !parity() && layout_.copies() == 1;
         // Lines that take no time do not suspend either: thousands in a row must not pile up.
-        count(report, hopeless ? all_bits : nothing_twice ? 0 : co_await check(line, repair));
+        if (hopeless || nothing_twice) count(report, hopeless ? all_bits : 0);
+        else count(report, co_await check(line, repair));
     }
     co_return report;
 }
