@@ -137,7 +137,8 @@ Task<void> Raid::replay_log(uint32_t member, RecoveryReport& report) {
     report.unreadable += unreadable;
     for (const ParityLog::Entry& e : entries) {
         // What cannot be read may be a later entry for the same line.
-        const bool done = unreadable == 0 && co_await replay(e, slot_bytes(e.slot) + payload);
+        bool done = false; // gcc 12 does not get a co_await behind && right
+        if (unreadable == 0) done = co_await replay(e, slot_bytes(e.slot) + payload);
         (done ? report.replayed : report.undecided)++;
     }
 }

@@ -144,7 +144,8 @@ private:
     }
     bool writable(uint32_t member) const { return members_[member].state != State::failed; }
     uint64_t missing_columns(uint64_t line) const; // that cannot be read
-    uint64_t absent_columns(uint64_t line) const;  // that cannot be written either
+    bool nothing_to_compare(uint64_t line) const;
+    uint64_t absent_columns(uint64_t line) const; // that cannot be written either
     uint32_t columns() const { return layout_.members(); }
     uint64_t row_of(uint64_t line) const { return line / layout_.chunk_blocks(); }
     BlockDevice& device_of(uint64_t line, uint32_t column) {

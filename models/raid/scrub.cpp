@@ -15,11 +15,20 @@ void count(ScrubReport& report, uint64_t differ) {
 }
 } // namespace
 
+// Of a line with parity anything is lost; of copies, all.
+bool Raid::nothing_to_compare(uint64_t line) const {
+    if (missing_ == 0) return false;
+    if (parity()) return missing_columns(line) != 0;
+    for (uint32_t m = 0; m < columns(); m++)
+        if (readable(m, line)) return false;
+    return true;
+}
+
 Task<ScrubReport> Raid::scrub(uint64_t first, uint64_t lines_wanted, bool repair) {
     ScrubReport report;
     const uint64_t end = std::min(first + lines_wanted, lines());
     for (uint64_t line = first; line < end && !repairs_stopped_; line++) {
-        const bool hopeless = parity() && missing_columns(line); // nothing to compare with
+        const bool hopeless = nothing_to_compare(line);
         const bool nothing_twice = !parity() && layout_.copies() == 1;
         // Lines that take no time do not suspend either: thousands in a row must not pile up.
         if (hopeless || nothing_twice) count(report, hopeless ? all_bits : 0);
