@@ -2,6 +2,7 @@
 // at their dates, and the real world agrees.
 #include "tests/support/scenarios.hpp"
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -213,6 +214,19 @@ TEST_CASE("an open load issues at its rate, whatever the drive does") {
     Settings linear = open;
     linear[2] = "loads/users/fio/rate_process=linear";
     CHECK(iops(run_of(one_drive, linear).loads[0]) == Approx(20000).epsilon(0.002));
+}
+
+TEST_CASE("a load that hardly ever issues anything ends with its run") {
+    const RunResult r = run_of(one_drive, {"loads/users/fio/rate=1", "run/duration=10ms"});
+    CHECK(check_named(r, "accounting").ok);
+    CHECK_FALSE(failed(r));
+    const ScratchFolder folder;
+    const auto began = std::chrono::steady_clock::now();
+    check_sound(run_of(
+        one_drive,
+        {"loads/users/fio/rate_iops=1", "run/duration=50ms", "run/warm-up=0s", "run/scale=1024"},
+        real_world(folder)));
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(10));
 }
 
 TEST_CASE("two loads run at once and are told apart") {

@@ -108,7 +108,34 @@ Load::Load(Clock& clock, std::vector<Volume> volumes, std::vector<Job> jobs,
         }
     }
 }
-Load::~Load() = default;
+
+// A sleep that may well outlast the load: then its coroutine ends with the load.
+struct Load::Pause : SleepUntil {
+    Load& load;
+    Pause *before = nullptr, *after = nullptr;
+    Pause(Load& l, Instant t) : SleepUntil(l.clock_, t), load(l) {}
+    void await_suspend(Handle h) {
+        after = load.pauses_;
+        if (after) after->before = this;
+        load.pauses_ = this;
+        load.sleeping_++;
+        SleepUntil::await_suspend(h);
+    }
+    void await_resume() {
+        if (waiter) leave();
+    }
+    void leave() {
+        (before ? before->after : load.pauses_) = after;
+        if (after) after->before = before;
+        load.sleeping_--;
+    }
+};
+Load::~Load() {
+    while (Pause* const p = pauses_) {
+        p->leave();
+        p->waiter.destroy();
+    }
+}
 
 void Load::spawn(Task<void> task) {
     running_++;
@@ -134,7 +161,7 @@ void Load::begin_phase() {
 
 Task<void> Load::begin(uint32_t j) {
     const Job& job = jobs_[j];
-    if (job.startdelay > Duration{}) co_await sleep_for(clock_, job.startdelay);
+    if (job.startdelay > Duration{}) co_await Pause(*this, clock_.now() + job.startdelay);
     for (Clone& c : clones_) {
         if (c.job_index != j || stopping_) continue;
         const Instant now = clock_.now();
@@ -214,7 +241,7 @@ Task<void> Load::slot(Clone& c) {
     const bool paced = c.paced(), flushes = c.job.fsync || c.job.fdatasync;
     while (!stopping_ && clock_.now() < c.ends_at && c.take(d)) {
         if (paced) {
-            co_await sleep_until(clock_, c.slot_for(d, clock_.now()));
+            co_await Pause(*this, c.slot_for(d, clock_.now()));
             if (stopping_) break;
         }
         begin(c, a, d, clock_.now());
@@ -237,7 +264,7 @@ Task<void> Load::arrivals(Clone& c) {
     while (!stopping_ && at < c.ends_at) {
         const Draw d = c.pattern.next();
         at += c.interval(d.write, d.bytes);
-        co_await sleep_until(clock_, at);
+        co_await Pause(*this, at);
         if (stopping_ || !c.take(d)) break;
         spawn(one(c, d, at));
     }

@@ -43,8 +43,8 @@ public:
     ~Load();
 
     void start();
-    void stop() { stopping_ = true; } // every slot ends with its present I/O
-    bool idle() const { return running_ == 0; }
+    void stop() { stopping_ = true; }                   // every slot ends with its present I/O
+    bool idle() const { return running_ == sleeping_; } // nothing in flight
     // Called when the last slot has ended.
     void on_idle(std::function<void()> f) { on_idle_ = std::move(f); }
     int64_t depth() const { return depth_; }
@@ -58,6 +58,7 @@ public:
 private:
     struct Clone;
     struct Attempt;
+    struct Pause;
     Clock& clock_;
     std::vector<Volume> volumes_;
     std::vector<Job> jobs_;
@@ -67,6 +68,8 @@ private:
     std::function<void()> on_idle_;
     int64_t depth_ = 0;
     uint64_t running_ = 0, hash_ = 0, issued_ = 0, completed_ = 0;
+    Pause* pauses_ = nullptr; // who waits for its time to go on; sleeping_ of them
+    uint64_t sleeping_ = 0;
     bool stopping_ = false;
     uint32_t next_job_ = 0; // to begin; those with stonewall wait until all before have ended
 
