@@ -61,7 +61,6 @@ public:
     static Ftl aged_map(const SsdOptions& options); // the map of the options' start state
     const SsdCounters& counters() const { return counters_; }
     void describe(const std::string& name, std::vector<StationDescription>& out) const;
-    Bytes written() const { return Bytes(static_cast<int64_t>(counters_.host_pages) * 4096); }
     const Ftl& ftl() const { return ftl_; }
 
 private:

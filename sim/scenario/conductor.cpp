@@ -105,7 +105,6 @@ void Conductor::window_over() {
                  in_window > 0 ? (latency - latency_).in_seconds() / in_window : 0);
     ios_ = ios;
     latency_ = latency;
-    windows_++;
     if (fixed_ > Duration{}) return next_window();
 
     const SteadyMonitor::Verdict v = monitor_.verdict();
@@ -176,11 +175,6 @@ std::optional<double> Conductor::iops_ci95() const {
     const auto v = monitor_.verdict();
     if (!v.throughput) return std::nullopt;
     return v.throughput->relative();
-}
-std::optional<double> Conductor::latency_ci95() const {
-    const auto v = monitor_.verdict();
-    if (!v.latency) return std::nullopt;
-    return v.latency->relative();
 }
 
 } // namespace storlab

@@ -23,7 +23,6 @@ public:
     Duration window() const { return window_; }
     Instant ended() const { return ended_; }
     std::optional<double> iops_ci95() const;
-    std::optional<double> latency_ci95() const;
 
 private:
     enum class Part { pilot, warming_up, measuring, over };
@@ -43,7 +42,6 @@ private:
     Instant from_, ended_, warm_at_;
     uint64_t ios_ = 0; // of all loads at the last window's end
     Duration latency_;
-    uint64_t windows_ = 0;
     int64_t told_ms_ = 0; // wall time of the last progress
     StopReason reason_ = StopReason::limit;
     bool partial_ = false;

@@ -47,7 +47,6 @@ private:
     std::vector<std::unique_ptr<fio::Load>> loads_;
     std::vector<StationDescription> stations_from_;
     std::vector<CpuUse> cpus_from_;
-    RunCost cost_;
     fio::IoLog log_;
 
     void build_load(size_t i);
