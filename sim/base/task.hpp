@@ -39,9 +39,13 @@ public:
     static constinit inline thread_local uint64_t fresh_bytes = 0;
 
 private:
+#ifdef __SANITIZE_ADDRESS__
+    static constexpr size_t classes = 0; // it must see a frame that is used after its end
+#else
     static constexpr size_t classes =
         64; // frames up to 2 KiB; a larger one is rare enough to malloc
-    static constinit inline thread_local void* free_[classes] = {};
+#endif
+    static constinit inline thread_local void* free_[classes + 1] = {};
 };
 
 namespace detail {

@@ -11,7 +11,9 @@
 
 namespace storlab {
 
-enum class IoStatus : uint8_t { ok, failed, no_device };
+// no_path: the command did not get there, or its answer did not come back; the device may be well
+// and another path to it may work.
+enum class IoStatus : uint8_t { ok, failed, no_device, no_path };
 constexpr IoStatus worst(IoStatus a, IoStatus b) { return a < b ? b : a; }
 enum class Op : uint8_t { read, write, flush };
 

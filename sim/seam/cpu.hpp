@@ -30,13 +30,28 @@ enum class Operation : uint8_t {
     raid_parity,      // bytes run through parity arithmetic
     card_submit,      // host side of a command handed to a RAID card
     lock_spin,        // waiting for a lock on a core
+    path_select,      // multipath, one request
+    fabric_submit,    // initiator: a command into the queue of its session or adapter
+    fabric_complete,  // ... and its completion, interrupt share included
+    pdu_send,         // host that runs the protocol itself: one message, and its bytes
+    pdu_receive,      // ... and one received, its bytes copied to where they belong
+    packet_receive,   // network stack below the protocol: one message received, and its bytes
+    adapter_command,  // adapter that runs the protocol: one command
+    adapter_write,    // ... and what a write costs it beyond that
+    target_read,      // target: a read, from its arrival to the answer
+    target_write,     // ... a write
+    target_send,      // target that runs the protocol on its cores: one message, and its bytes
+    target_receive,   // ... and one received
     count
 };
 constexpr size_t operation_count = static_cast<size_t>(Operation::count);
 constexpr std::array<std::string_view, operation_count> operation_names = {
-    "load submit",      "load reap",      "block submit", "drive submit",    "drive complete",
-    "raid read chunk",  "raid write",     "raid page",    "raid lock chunk", "raid pass",
-    "raid lock stripe", "raid member io", "raid parity",  "card submit",     "lock spin"};
+    "load submit",      "load reap",       "block submit",    "drive submit",    "drive complete",
+    "raid read chunk",  "raid write",      "raid page",       "raid lock chunk", "raid pass",
+    "raid lock stripe", "raid member io",  "raid parity",     "card submit",     "lock spin",
+    "path select",      "fabric submit",   "fabric complete", "pdu send",        "pdu receive",
+    "packet receive",   "adapter command", "adapter write",   "target read",     "target write",
+    "target send",      "target receive"};
 
 struct SpinLock; // a lock whose waiters spin; the world defines it
 

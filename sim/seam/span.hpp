@@ -18,11 +18,13 @@ enum class Layer : uint8_t {
     command,  // the drive's link, command fetch and controller
     flash,    // waiting for and sensing a die
     transfer, // flash channel and host link of the data
+    fabric,   // cables, switches and adapters, both ways
+    target,   // waiting for and running in the target
     count
 };
 constexpr size_t layer_count = static_cast<size_t>(Layer::count);
 constexpr std::array<std::string_view, layer_count> layer_names = {
-    "host", "lock", "raid", "members", "card", "command", "flash", "transfer"};
+    "host", "lock", "raid", "members", "card", "command", "flash", "transfer", "fabric", "target"};
 
 class Span {
 public:
