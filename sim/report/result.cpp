@@ -146,6 +146,27 @@ Json bottleneck_json(const BottleneckResult& b) {
             {"then", list(b.then, next)}};
 }
 
+Json bound_json(const BoundResult& b) {
+    const auto rate = [](const std::optional<BoundFlow>& f) {
+        return f ? Json(f->bytes_per_s) : Json();
+    };
+    Json cut = Json::array();
+    const auto add = [&](const char* direction, const std::optional<BoundFlow>& flow) {
+        if (!flow) return;
+        for (const BoundLimit& l : flow->cut)
+            cut.push_back({{"direction", direction},
+                           {"name", l.name},
+                           {"count", l.count},
+                           {"bytes_per_s", l.bytes_per_s}});
+    };
+    add("read", b.read);
+    add("write", b.write);
+    return {{"load", b.load},
+            {"read_bytes_per_s", rate(b.read)},
+            {"write_bytes_per_s", rate(b.write)},
+            {"cut", cut}};
+}
+
 Json integrity_json(const IntegrityResult& integrity) {
     return {{"verified", integrity.verified},
             {"mismatches", integrity.mismatches},
@@ -201,6 +222,7 @@ std::string to_json(const RunResult& result, JsonOptions options) {
              {"cpu", list(result.cpu, cpu_json)},
              {"spans", list(result.spans, span_json)},
              {"bottleneck", bottleneck_json(result.bottleneck)},
+             {"bound", list(result.bound, bound_json)},
              {"integrity", integrity_json(result.integrity)},
              {"checks", list(result.checks, check_json)},
              {"timeline", list(result.timeline, mark_json)},

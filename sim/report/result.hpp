@@ -5,6 +5,7 @@
 // Left out: dates and host names, so that the same run gives the same bytes (run.wall_ns aside).
 #pragma once
 #include "sim/base/time.hpp"
+#include "sim/report/bound.hpp"
 #include "sim/report/histogram.hpp"
 #include "sim/report/job_result.hpp"
 #include "sim/report/series.hpp"
@@ -146,6 +147,7 @@ struct RunResult {
     std::vector<CpuResult> cpu;
     std::vector<SpanResult> spans;
     BottleneckResult bottleneck;
+    std::vector<BoundResult> bound; // of each load; not of the real world
     IntegrityResult integrity;
     std::vector<CheckResult> checks;
     std::vector<TimelineMark> timeline;

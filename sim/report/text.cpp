@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
+#include <sstream>
 
 namespace storlab {
 
@@ -180,6 +181,22 @@ void binds(Lines& out, const BottleneckResult& b) {
     out.labelled("binds", pieces, "   ");
 }
 
+// What could flow at most, beside what did.
+void bounds(Lines& out, const std::vector<BoundResult>& all) {
+    constexpr size_t most = 4; // one screen
+    std::string label = "bound";
+    for (size_t i = 0; i < std::min(all.size(), most); ++i)
+        for (const std::string& sentence : in_words(all[i])) {
+            std::vector<std::string> words;
+            std::istringstream in(sentence);
+            for (std::string word; in >> word;) words.push_back(word);
+            out.labelled(label, words, " ");
+            label.clear();
+        }
+    if (all.size() > most)
+        out.labelled("", {fmt::format("and of {} more loads in the JSON", all.size() - most)}, "");
+}
+
 void spans(Lines& out, const std::vector<SpanResult>& all) {
     double sum = 0;
     for (const SpanResult& span : all) sum += span.mean_ns;
@@ -339,6 +356,7 @@ std::string to_text(const RunResult& result, int width) {
     out.plain("");
     if (!result.loads.empty()) loads(out, result.loads);
     binds(out, result.bottleneck);
+    bounds(out, result.bound);
     spans(out, result.spans);
     cpus(out, result.cpu);
     timeline(out, result.timeline);

@@ -2,6 +2,7 @@
 #include "sim/base/text.hpp"
 #include "sim/scenario/build.hpp"
 #include "sim/scenario/install.hpp"
+#include "sim/scenario/wiring.hpp"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -303,6 +304,8 @@ std::string describe(const Scenario& s) {
     for (const MachineSchema& m : s.machines) machine_text(out, m);
     for (const ArraySchema& a : s.arrays) array_text(out, a, s);
     for (const LoadSchema& l : s.loads) load_text_of(out, l);
+    for (const BoundResult& b : bounds_of(s))
+        for (const std::string& sentence : in_words(b)) put(out, "bound", words(sentence), " ");
     run_text(out, s);
     assumptions_text(out, s);
     return out;

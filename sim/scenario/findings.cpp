@@ -7,8 +7,6 @@
 
 namespace storlab {
 
-namespace {
-// storage/ssd/3/dies -> storage/ssd/*/dies
 std::string group_of(const std::string& name) {
     std::string group;
     for (const std::string& step : path_steps(name)) {
@@ -17,6 +15,8 @@ std::string group_of(const std::string& name) {
     }
     return group;
 }
+
+namespace {
 std::string percent(double fraction) {
     char text[32];
     std::snprintf(text, sizeof text, "%.2g %%", fraction * 100);

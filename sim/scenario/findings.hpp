@@ -27,5 +27,6 @@ void add_state_labels(RunResult& r, const Scenario& s,
                       const std::vector<std::unique_ptr<LoadObserver>>& loads, Testbed& bed);
 void add_integrity(RunResult& r, const Scenario& s, Testbed& bed);
 std::string hex_text(uint64_t x);
+std::string group_of(const std::string& name); // storage/ssd/3/dies -> storage/ssd/*/dies
 
 } // namespace storlab

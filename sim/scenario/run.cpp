@@ -7,6 +7,7 @@
 #include "sim/scenario/findings.hpp"
 #include "sim/scenario/repair_shop.hpp"
 #include "sim/scenario/testbed.hpp"
+#include "sim/scenario/wiring.hpp"
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -235,6 +236,7 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
     add_stations(r, stations_from_, bed_.stations(), measured);
     add_cpus(r, cpus_from_, bed_.cpus(), measured);
     r.bottleneck = find_bottleneck(r);
+    if (!control_.real) r.bound = bounds_of(s_);
     if (!control_.real) add_state_labels(r, s_, observers_, bed_);
     for (Assumption& a : assumptions_of(s_, bed_.slice())) r.assumptions.push_back(std::move(a));
 }

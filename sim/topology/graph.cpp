@@ -107,11 +107,13 @@ Route take_route(size_t from, size_t to, std::vector<std::vector<Hop>>& next,
 std::string_view to_string(ThingKind kind) {
     switch (kind) {
     case ThingKind::machine: return "machine";
+    case ThingKind::socket: return "socket";
     case ThingKind::card: return "card";
     case ThingKind::drive: return "drive";
     case ThingKind::array: return "array";
     case ThingKind::port: return "port";
-    case ThingKind::network_switch: return "switch";
+    case ThingKind::pcie_switch: return "PCIe switch";
+    case ThingKind::network_switch: return "network switch";
     case ThingKind::target: return "target";
     }
     broken("a kind of thing", __FILE__, __LINE__);

@@ -15,9 +15,19 @@
 
 namespace storlab {
 
-// A machine stands for its sockets and memory together. A port is a thing of its own
-// ("storage/fc/0/port/1") with a link to its card, so that the port can be what limits.
-enum class ThingKind : uint8_t { machine, card, drive, array, port, network_switch, target };
+// A machine stands for its memory, and for its sockets where those are no things of their own. A
+// port is a thing ("storage/fc/0/port/1") with a link to its card, so that it can be what limits.
+enum class ThingKind : uint8_t {
+    machine,
+    socket,
+    card,
+    drive,
+    array,
+    port,
+    pcie_switch,
+    network_switch,
+    target
+};
 std::string_view to_string(ThingKind kind);
 
 constexpr Rate unlimited = Rate::bytes_per_second(std::numeric_limits<double>::infinity());

@@ -138,11 +138,27 @@ TEST_CASE("the schema is strict: each key is required, and no other is allowed")
     const Json good = Json::parse(to_json(sample_result(), {.bins = true}));
     // Any object with a fixed set of keys: without one of them, or with one more, it does not fit.
     int tried = 0;
-    for (const char* place :
-         {"", "/run", "/jobs/0", "/jobs/0/read", "/jobs/0/read/lat_ns", "/jobs/0/latency_ms",
-          "/jobs/0/iodepth_level", "/loads/0", "/loads/0/read", "/stations/0", "/cpu/0", "/spans/0",
-          "/bottleneck", "/integrity", "/checks/0", "/timeline/0", "/series", "/assumptions/0",
-          "/full_size/0"}) {
+    for (const char* place : {"",
+                              "/run",
+                              "/jobs/0",
+                              "/jobs/0/read",
+                              "/jobs/0/read/lat_ns",
+                              "/jobs/0/latency_ms",
+                              "/jobs/0/iodepth_level",
+                              "/loads/0",
+                              "/loads/0/read",
+                              "/stations/0",
+                              "/cpu/0",
+                              "/spans/0",
+                              "/bottleneck",
+                              "/bound/0",
+                              "/bound/0/cut/0",
+                              "/integrity",
+                              "/checks/0",
+                              "/timeline/0",
+                              "/series",
+                              "/assumptions/0",
+                              "/full_size/0"}) {
         const Json::json_pointer at{std::string(place)};
         for (const auto& [key, value] : good.at(at).items()) {
             if (key == "bins" || key == "percentile") continue; // optional, as in fio
@@ -167,6 +183,10 @@ TEST_CASE("JSON gives times as integer nanoseconds and fractions from 0 to 1") {
     CHECK(json["timeline"][0]["at_ns"] == 100'000'000);
     CHECK(json["bottleneck"]["utilisation"] == 0.984);
     CHECK(json["full_size"][0]["value_ns"] == 31'220'000'000'000);
+    CHECK(json["bound"][0]["write_bytes_per_s"] == 14e9);
+    CHECK(json["bound"][0]["cut"].size() == 3);
+    CHECK(json["bound"][0]["cut"][2]["direction"] == "write");
+    CHECK(json["bound"][1]["read_bytes_per_s"].is_null());
     const Json& mixed = json["loads"][0];
     CHECK(mixed["mean_ns"] ==
           std::llround((20'000 * 98'100.0 + 5'000 * (30e3 * 0.99 + 3e9 * 0.01)) / 25'000));

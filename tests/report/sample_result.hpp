@@ -80,6 +80,12 @@ inline RunResult sample_result() {
              {"client", 0.31, {}}};
     r.spans = {{"drive", 84'000, 0.2}, {"target queue", 230'000, 0.75}, {"fabric", 86'000, 0.05}};
     r.bottleneck = {"storage/target", 0.984, "SCSI target threads", {{"storage/ssd/*", 0.61}}};
+    r.bound = {{"mixed", BoundFlow{19.2e9, Bytes(4096), 1, {{"storage/ssd/*/link", 3, 6.4e9}}},
+                BoundFlow{14e9,
+                          Bytes(4096),
+                          8.0 / 7,
+                          {{"storage/ssd/*/link", 2, 5e9}, {"storage/ssd/7/link", 1, 6e9}}}},
+               {"probe", {}, {}}};
     r.integrity = {.verified = 1'750'112,
                    .mismatches = 0,
                    .scrubbed = 4096,

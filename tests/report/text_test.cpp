@@ -40,6 +40,9 @@ probe    1k          4.1   98.1 us  90 us    90 us    -        -       900 us  5
 loads   mixed: randrw 4 KiB, 80 % reads, closed loop, 304 in flight
         probe: randread 4 KiB, open loop, 0.1 in flight
 binds   storage/target  98.4 %  SCSI target threads   then  storage/ssd/*  61 %
+bound   mixed can read at most 19.2 GB/s, 4.69M IOPS: storage/ssd/*/link (3 x 6.4 GB/s)
+        mixed can write at most 14 GB/s, 3.42M IOPS: storage/ssd/*/link (2 x 5 GB/s) +
+        storage/ssd/7/link (6 GB/s), 1.14 bytes written for each
 time    per I/O, mean 400 us:  target queue 57 %  fabric 22 %  drive 21 %
         slowest 1 %:  target queue 75 %  drive 20 %  fabric 5 %
 cpu     storage 46 % (target 30 %, irq 12 %, raid 4 %)   client 31 %
@@ -66,6 +69,17 @@ TEST_CASE("the answer fits one screen and wraps at the width it is given") {
         CHECK(lines.size() <= 50);
         for (const std::string& line : lines) CHECK(columns_of(line) <= static_cast<size_t>(width));
     }
+}
+
+TEST_CASE("ceilings of many loads do not fill the screen, and none is no line") {
+    RunResult result = sample_result();
+    result.bound.clear();
+    CHECK(line_with(to_text(result), "bound") == "no line starts with bound");
+    for (int i = 0; i < 40; ++i)
+        result.bound.push_back({"l" + std::to_string(i), BoundFlow{1e9, Bytes(0), 1, {}}, {}});
+    CHECK_THAT(to_text(result), Contains("l3 can read at most 1 GB/s\n") &&
+                                    Contains("and of 36 more loads in the JSON") &&
+                                    !Contains("l4 can"));
 }
 
 TEST_CASE("every row of the load table has its columns under the headings") {

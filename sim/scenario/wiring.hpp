@@ -1,0 +1,30 @@
+// A scenario as a graph: machines, their cards and drives on PCIe links, arrays over their drives.
+// Rates of links are those of models/pcie after its overhead; a drive's own limit is the least of
+// its stations (models/ssd) for the traffic asked about: servers / service time, the operational
+// law (Denning and Buzen 1978). Left out: sockets and memory, which limit nothing in any model, and
+// what processors can submit.
+#pragma once
+#include "sim/report/bound.hpp"
+#include "sim/scenario/schema.hpp"
+#include "sim/topology/graph.hpp"
+
+namespace storlab {
+
+struct Traffic {
+    bool writes = false;
+    // The largest request: a drive's controller takes so many a second. 0: any size.
+    Bytes block;
+    // What is read lies on flash: not in a drive's write buffer, not on pages never written.
+    bool from_flash = false;
+};
+// Data flows from an array or drive to its machine (writes: the other way).
+Graph wiring(const Scenario& scenario, const Traffic& traffic = {});
+
+// The ceiling of each load by itself, for the arrays as they are at the start. Reads: the least cut
+// from what it aims at to the machine that has it. Writes to RAID are taken at their best, whole
+// stripes: (k + m) / k bytes, or one for each copy, on the drives for each of the load's; where a
+// card computes parity, each byte has to enter the card. Left out: that reads and writes of a mixed
+// load share the drives, several loads share everything, and lines that a stripe cache gives again.
+std::vector<BoundResult> bounds_of(const Scenario& scenario);
+
+} // namespace storlab
