@@ -1,5 +1,7 @@
 #include "models/cpu/thread.hpp"
 #include "sim/base/error.hpp"
+#include <algorithm>
+#include <numeric>
 
 namespace storlab {
 
@@ -9,36 +11,46 @@ Processor::Processor(Calendar& calendar, const ProcessorOptions& options, const 
 }
 Processor::~Processor() = default;
 
-Thread& Processor::start_thread() {
-    const auto socket = static_cast<uint32_t>(threads_.size()) % options_.sockets;
-    return threads_.emplace_back(*this, socket);
+Thread& Processor::start_thread(const CpuSet& allowed) {
+    CpuSet cpus = allowed;
+    if (cpus.empty()) {
+        cpus.resize(logical_cpus());
+        std::iota(cpus.begin(), cpus.end(), 0u);
+    }
+    STORLAB_ENSURE(cpus.back() < logical_cpus());
+    const auto set = std::find(sets_.begin(), sets_.end(), cpus);
+    const auto number = static_cast<uint32_t>(set - sets_.begin());
+    const auto of_set = std::count_if(threads_.begin(), threads_.end(),
+                                      [&](const Thread& t) { return t.cpu_set_ == number; });
+    const uint32_t socket = options_.socket_of(cpus[static_cast<size_t>(of_set) % cpus.size()]);
+    if (set == sets_.end()) sets_.push_back(std::move(cpus));
+    return threads_.emplace_back(*this, socket, number);
 }
 
 void Processor::seal() {
-    if (threads_.size() <= cores()) return;
-    const double c = cores(), logical = logical_cpus();
-    const double doubled = options_.threads_per_core > 1 ? options_.smt_yield : 1;
-    shared_ = std::make_unique<SharedStation>(
-        calendar_,
-        [=](uint32_t n) {
-            if (n <= c) return 1.0;
-            // n - c cores run two threads, the others one; beyond that all are full and time is
-            // sliced
-            const double capacity = n < logical ? (2 * c - n) + (n - c) * doubled : c * doubled;
-            return capacity / n;
-        },
-        logical_cpus());
+    const Partition parts = partition(sets_);
+    std::vector<std::vector<Thread*>> groups(sets_.size());
+    for (Thread& t : threads_) groups[parts.owner[t.cpu_set_]].push_back(&t);
+    for (size_t i = 0; i < groups.size(); i++) {
+        const CpuShare share = share_of(options_, parts.cpus[i]);
+        if (groups[i].size() <= share.cores) continue;
+        shared_.push_back(std::make_unique<SharedStation>(
+            calendar_, [share](uint32_t n) { return share.capacity(n) / n; }, share.logical));
+        for (Thread* t : groups[i]) t->shared_ = shared_.back().get();
+    }
 }
 
 Duration Processor::busy() const {
-    if (shared_) return shared_->occupied(); // a thread that waits for its slice is not on a CPU
     Duration sum;
-    for (const Thread& t : threads_) sum += t.busy();
+    // A thread that waits for its slice is not on a CPU.
+    for (const auto& s : shared_) sum += s->occupied();
+    for (const Thread& t : threads_)
+        if (!t.shared_) sum += t.busy();
     return sum;
 }
 
-Thread::Thread(Processor& processor, uint32_t socket)
-    : Cpu(processor.prices_, processor.ledger_), p_(processor), socket_(socket) {
+Thread::Thread(Processor& processor, uint32_t socket, uint32_t cpu_set)
+    : Cpu(processor.prices_, processor.ledger_), p_(processor), socket_(socket), cpu_set_(cpu_set) {
     fire = [](Event& e) { static_cast<Thread&>(e).step(); };
 }
 
@@ -57,7 +69,7 @@ void Thread::start(Job& job, Duration wake_up) {
     locking_ = false;
     started_ = p_.calendar_.now() + wake_up;
     // Sharing sees the wake-up as part of the work; with a core of one's own it is only a delay.
-    if (p_.shared_) p_.shared_->arrive(*this, wake_up + job.work.busy);
+    if (shared_) shared_->arrive(*this, wake_up + job.work.busy);
     else p_.calendar_.schedule(*this, started_ + job.work.busy);
 }
 
@@ -72,18 +84,19 @@ void Thread::step() {
         const Duration spin = released - now - job.work.hold;
         spun_ += spin;
         note(Operation::lock_spin, spin);
-        if (p_.shared_) p_.shared_->join();
+        if (shared_) shared_->join();
         p_.calendar_.schedule(*this, released);
         return;
     }
     if (locking_) {
-        if (p_.shared_) p_.shared_->leave();
+        if (shared_) shared_->leave();
         job.enter(Layer::host, now);
     }
     busy_ += now - started_;
     job_ = nullptr;
     job.work = {};
     take_next();
+    p_.running_on_ = socket_;
     job.fire(job);
 }
 
@@ -95,11 +108,12 @@ void Thread::take_next() {
     pool_->idle_.push_back(this);
 }
 
-WorkerPool::WorkerPool(Processor& processor, uint32_t workers, Duration wake_up)
+WorkerPool::WorkerPool(Processor& processor, uint32_t workers, Duration wake_up,
+                       const CpuSet& allowed)
     : Cpu(processor.prices_, processor.ledger_), wake_up_(wake_up), workers_(workers) {
     STORLAB_ENSURE(workers > 0);
     for (uint32_t i = 0; i < workers; i++) {
-        Thread& t = processor.start_thread();
+        Thread& t = processor.start_thread(allowed);
         t.pool_ = this;
         all_.push_back(&t);
     }

@@ -2,9 +2,11 @@
 // keeps its core while it spins for a lock (simultaneous possession: a model that lets the caller
 // go gets the right IOPS and the wrong CPU).
 //
-// With no more threads than physical cores every thread has a core of its own; otherwise the cores
-// are shared, two threads of a core yielding together `smt_yield` of one.
+// Threads may be held to a set of CPUs. With no more threads than cores in their set every thread
+// has a core of its own; otherwise the cores are shared, two threads of a core yielding together
+// `smt_yield` of one. Left out: what threads of one set cost those of another on the same core.
 #pragma once
+#include "models/cpu/cpu_set.hpp"
 #include "models/cpu/spin_lock.hpp"
 #include "sim/kernel/calendar.hpp"
 #include "sim/kernel/shared_station.hpp"
@@ -15,11 +17,6 @@
 
 namespace storlab {
 
-struct ProcessorOptions {
-    uint32_t sockets = 1, cores_per_socket = 1, threads_per_core = 1;
-    double smt_yield = 1; // of two threads on one core, together
-};
-
 class Thread;
 class WorkerPool;
 
@@ -27,15 +24,17 @@ class Processor {
 public:
     Processor(Calendar& calendar, const ProcessorOptions& options, const PriceList& prices);
     ~Processor();
-    // A new thread; threads are spread over the sockets in turn, as the scheduler does.
-    Thread& start_thread();
+    // A new thread, on any of these CPUs; threads are spread over the sockets in turn, as the
+    // scheduler does.
+    Thread& start_thread(const CpuSet& allowed = {});
     // All threads are known: decides whether cores are shared. To be called before the first job.
     void seal();
 
-    uint32_t logical_cpus() const {
-        return options_.sockets * options_.cores_per_socket * options_.threads_per_core;
-    }
-    uint32_t cores() const { return options_.sockets * options_.cores_per_socket; }
+    uint32_t logical_cpus() const { return options_.logical_cpus(); }
+    uint32_t cores() const { return options_.cores(); }
+    uint32_t sockets() const { return options_.sockets; }
+    // Of the thread whose job has just been executed; to be asked from that job's fire.
+    uint32_t running_on() const { return running_on_; }
     Duration busy() const; // of all logical CPUs, spinning included
     const Ledger& ledger() const { return ledger_; }
 
@@ -46,22 +45,26 @@ private:
     ProcessorOptions options_;
     PriceList prices_;
     Ledger ledger_{};
+    uint32_t running_on_ = 0;
     std::deque<Thread> threads_;
-    std::unique_ptr<SharedStation> shared_; // null: a core for every thread
+    std::vector<CpuSet> sets_; // that threads are held to, each once
+    std::vector<std::unique_ptr<SharedStation>> shared_;
 };
 
 class Thread final : public Cpu, Event {
 public:
-    Thread(Processor& processor, uint32_t socket);
+    Thread(Processor& processor, uint32_t socket, uint32_t cpu_set);
     void run(Job& job) override;
     Duration busy() const;                  // on its core, spinning included
     Duration spun() const { return spun_; } // of which waiting for a lock
     uint32_t socket() const { return socket_; }
 
 private:
+    friend class Processor;
     friend class WorkerPool;
     Processor& p_;
-    uint32_t socket_;
+    SharedStation* shared_ = nullptr; // null: a core of its own
+    uint32_t socket_, cpu_set_;
     EventQueue queue_;
     Job* job_ = nullptr;
     bool locking_ = false;
@@ -77,7 +80,8 @@ private:
 // Workers that take jobs from one queue, deferred jobs last; an idle one needs its wake-up time.
 class WorkerPool final : public Cpu {
 public:
-    WorkerPool(Processor& processor, uint32_t workers, Duration wake_up);
+    WorkerPool(Processor& processor, uint32_t workers, Duration wake_up,
+               const CpuSet& allowed = {});
     void run(Job& job) override;
     uint32_t workers() const { return workers_; }
     Duration working() const; // of all of them, without spinning
