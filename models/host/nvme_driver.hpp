@@ -24,6 +24,7 @@ public:
         r.device = this;
         r.cpu->owe(r.work, Operation::block_submit);
         r.cpu->owe(r.work, Operation::drive_submit);
+        r.cpu->owe(r.work, Operation::drive_complete); // the interrupt will take the same CPU
         r.fire = [](Event& e) {
             auto& paid = static_cast<Request&>(e);
             static_cast<NvmeDriver&>(*paid.device).near_the_caller().submit(paid).resume();

@@ -25,14 +25,13 @@ public:
     Rate write_rate() const { return write_rate_; } // device writes host memory
     Rate read_rate() const { return read_rate_; }   // device reads host memory
     Duration hop() const { return hop_; }
+    // How long a command with so much data has the link.
+    Duration write_time(Bytes data) const { return command_time_ + data / write_rate_; }
+    Duration read_time(Bytes data) const { return command_time_ + data / read_rate_; }
 
     // Date at which the device has written (read) this much of host memory, hop included.
-    Instant to_host(Instant now, Bytes data) {
-        return up.serve(now, command_time_ + data / write_rate_) + hop_;
-    }
-    Instant from_host(Instant now, Bytes data) {
-        return down.serve(now, command_time_ + data / read_rate_) + hop_;
-    }
+    Instant to_host(Instant now, Bytes data) { return up.serve(now, write_time(data)) + hop_; }
+    Instant from_host(Instant now, Bytes data) { return down.serve(now, read_time(data)) + hop_; }
 
     FifoStation up, down;
 

@@ -51,19 +51,71 @@ Ssd::Ssd(Calendar& c, std::shared_ptr<const SsdOptions> options, uint64_t seed, 
     for (uint32_t& p : programmed_) p = static_cast<uint32_t>(random.below(units_per_erase_));
 }
 
-// The link and the controller are a FIFO tandem fed from one place, so the second's date follows at
-// once. A write's data is fetched with its command.
-Handle Ssd::submit(Request& r) {
-    r.device = this;
+BlockDevice& Ssd::reached_by(const PcieRoute& route) { return ports_.emplace_back(*this, route); }
+
+Handle Ssd::submit(Request& r, Port& port) {
+    r.device = &port;
     r.phase = Phase::completion;
-    const Instant now = calendar_.now();
-    r.enter(Layer::command, now);
+    r.enter(Layer::command, calendar_.now());
     ftl_.expect(page_of(r.lba));
-    const Bytes data = r.op == Op::write ? o_.block * r.blocks : Bytes(0);
-    const Instant sent = link_.from_host(now, data);
-    const Duration work = r.op == Op::write ? o_.command_write : o_.command_read;
-    next(r, controller_.serve(sent, work), decoded);
+    if (port.route.down.count && r.op == Op::write) {
+        r.step = 0;
+        fetching(r);
+    } else fetched(r);
     return nothing();
+}
+
+// A write's data on its way here, at one of the stations before the drive's own link.
+void Ssd::fetching(Event& e) {
+    Port& port = port_of(e);
+    Ssd& d = port.ssd;
+    auto& r = static_cast<Request&>(e);
+    const PcieWay& way = port.route.down;
+    const PcieHop& hop = way.hops[r.step++];
+    const bool last = r.step == way.count;
+    const Bytes data = d.data_of(r);
+    const Duration here = hop.time(data);
+    const Duration then = last ? d.link_.read_time(data) : way.hops[r.step].time(data);
+    const Instant end = hop.station->serve(d.calendar_.now(), here);
+    d.next(r, PcieWay::reaches(end, hop.latency, here, then), last ? fetched : fetching);
+}
+
+// The link and the controller are a FIFO tandem fed from one place, so the second's date follows at
+// once. A write's data is fetched with its command. What a command without data takes beyond the
+// link is added at the end: in the middle it would put the tandem out of order.
+void Ssd::fetched(Event& e) {
+    Port& port = port_of(e);
+    Ssd& d = port.ssd;
+    auto& r = static_cast<Request&>(e);
+    const Bytes data = d.data_in(r);
+    const Instant sent = d.link_.from_host(d.calendar_.now(), data);
+    const Duration work = r.op == Op::write ? d.o_.command_write : d.o_.command_read;
+    const bool passed = r.op == Op::write && port.route.down.count;
+    const Instant done = d.controller_.serve(sent, work);
+    d.next(r, passed ? done : done + port.route.down.latency, decoded);
+}
+
+// An answer, with a read's data: over the own link, then whatever lies beyond.
+void Ssd::send(Request& r, Bytes data) {
+    const PcieWay& way = port_of(r).route.up;
+    const Instant now = calendar_.now();
+    if (way.count == 0 || data == Bytes(0))
+        return next(r, link_.to_host(now, data) + way.latency, answered);
+    r.step = 0;
+    const Duration here = link_.write_time(data), then = way.hops[0].time(data);
+    next(r, PcieWay::reaches(link_.up.serve(now, here), link_.hop(), here, then), sending);
+}
+
+void Ssd::sending(Event& e) {
+    Ssd& d = of(e);
+    auto& r = static_cast<Request&>(e);
+    const PcieWay& way = port_of(e).route.up;
+    const PcieHop& hop = way.hops[r.step++];
+    const Bytes data = d.data_of(r);
+    const Duration here = hop.time(data);
+    const Instant end = hop.station->serve(d.calendar_.now(), here);
+    if (r.step == way.count) return d.next(r, end + hop.latency, answered);
+    d.next(r, PcieWay::reaches(end, hop.latency, here, way.hops[r.step].time(data)), sending);
 }
 
 void Ssd::abandon(Request& r) { next(r, calendar_.now() + link_.hop(), answered); }
@@ -76,7 +128,7 @@ void Ssd::decoded(Event& e) {
     case Op::read: return d.start_read(r);
     case Op::write: return d.start_write(r);
     case Op::flush: // the buffer is power-safe: nothing to wait for
-        return d.next(r, d.link_.to_host(d.calendar_.now(), Bytes(0)), answered);
+        return d.send(r, Bytes(0));
     }
 }
 
@@ -116,7 +168,7 @@ void Ssd::transferred(Event& e) { // controller to host
     auto& r = static_cast<Request&>(e);
     if (d.failed_) return d.abandon(r);
     d.store_.read(r);
-    d.next(r, d.link_.to_host(d.calendar_.now(), d.o_.block * r.blocks), answered);
+    d.send(r, d.data_of(r));
 }
 
 void Ssd::answered(Event& e) {
@@ -203,10 +255,7 @@ bool Ssd::admit(Request& r) {
     return true;
 }
 
-void Ssd::buffered(Event& e) {
-    Ssd& d = of(e);
-    d.next(static_cast<Request&>(e), d.link_.to_host(d.calendar_.now(), Bytes(0)), answered);
-}
+void Ssd::buffered(Event& e) { of(e).send(static_cast<Request&>(e), Bytes(0)); }
 
 void Ssd::write_page(uint64_t page) {
     const Instant now = calendar_.now();

@@ -8,9 +8,11 @@
 #pragma once
 #include "models/nand/die.hpp"
 #include "models/pcie/link.hpp"
+#include "models/pcie/route.hpp"
 #include "models/ssd/ftl.hpp"
 #include "sim/kernel/calendar.hpp"
 #include "sim/kernel/store.hpp"
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,7 +54,10 @@ public:
     Ssd(Calendar& calendar, std::shared_ptr<const SsdOptions> options, uint64_t seed,
         const Ftl* aged);
     Geometry geometry() const override { return {o_.blocks, o_.block, o_.payload}; }
-    Handle submit(Request& request) override;
+    Handle submit(Request& request) override { return submit(request, direct_); }
+    // The drive for commands whose data lies at the end of a route; the drive itself is for data
+    // that its own link reaches. Routes are shared by many drives and outlive them.
+    BlockDevice& reached_by(const PcieRoute& route);
 
     std::byte* peek(Lba lba) { return store_.at(lba); } // no time passes: start state and scrub
     void fail() { failed_ = true; }
@@ -64,6 +69,13 @@ public:
     const Ftl& ftl() const { return ftl_; }
 
 private:
+    struct Port final : BlockDevice {
+        Ssd& ssd;
+        const PcieRoute& route;
+        Port(Ssd& s, const PcieRoute& r) : ssd(s), route(r) {}
+        Geometry geometry() const override { return ssd.geometry(); }
+        Handle submit(Request& r) override { return ssd.submit(r, *this); }
+    };
     struct FlashRead : Event { // one sense of a larger read
         Ssd* ssd;
         Request* request;
@@ -75,6 +87,7 @@ private:
         Duration postponed;
     };
     Calendar& calendar_;
+    Port direct_{*this, PcieRoute::direct()};
     const std::shared_ptr<const SsdOptions> options_;
     const SsdOptions& o_;
     const uint32_t unit_pages_; // map pages one program holds
@@ -97,12 +110,19 @@ private:
     std::vector<Program*> free_programs_;
     FlashWork work_;
     bool failed_ = false;
+    std::deque<Port> ports_;
 
-    static Ssd& of(Event& e) { return static_cast<Ssd&>(*static_cast<Request&>(e).device); }
+    // A command under way belongs to the port it came in by.
+    static Port& port_of(Event& e) { return static_cast<Port&>(*static_cast<Request&>(e).device); }
+    static Ssd& of(Event& e) { return port_of(e).ssd; }
+    Handle submit(Request& r, Port& port);
     void next(Request& r, Instant at, void (*step)(Event&)) {
         r.fire = step;
         calendar_.schedule(r, at);
     }
+    static void fetched(Event& e);
+    static void fetching(Event& e);
+    static void sending(Event& e);
     static void decoded(Event& e);
     static void buffered(Event& e);
     static void sensed(Event& e);
@@ -111,6 +131,9 @@ private:
     static void page_sensed(Event& e);
     static void page_transferred(Event& e);
     static void programmed(Event& e);
+    void send(Request& r, Bytes data);
+    Bytes data_in(const Request& r) const { return r.op == Op::write ? data_of(r) : Bytes(0); }
+    Bytes data_of(const Request& r) const { return o_.block * r.blocks; }
     void start_read(Request& r);
     void start_write(Request& r);
     bool admit(Request& r);

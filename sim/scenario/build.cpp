@@ -102,15 +102,17 @@ SsdOptions ssd_options(const DriveSchema& d, const MachineSchema& m, const Slice
     const auto unit =
         static_cast<uint32_t>(o.flash_page / Bytes(4096)) * o.planes * o.program_pages;
     o.buffer_pages = std::max(static_cast<uint32_t>(p.size("buffer") / Bytes(4096)), unit);
-    o.link = pcie_options(m, parse_slot(p.text("host_link"), d.place));
+    o.link = pcie_options(m, parse_slot(p.text("host_link"), d.place), d.behind);
     o.state = d.state;
     o.aged_by = d.aged_by;
     return o;
 }
 
-PcieOptions pcie_options(const MachineSchema& m, const Slot& slot) {
+PcieOptions pcie_options(const MachineSchema& m, const Slot& slot, std::string_view behind) {
     PcieOptions o;
-    const auto generation = static_cast<int>(m.server.count("pcie_generation", {3, 5}));
+    const SwitchSchema* const s = m.pcie_switch(behind);
+    const auto generation = static_cast<int>(s ? s->part.count("generation", {3, 5})
+                                               : m.server.count("pcie_generation", {3, 5}));
     o.generation = std::min(generation, slot.generation); // a link trains to the slower end
     o.lanes = slot.lanes;
     o.max_payload = m.server.size("max_payload");
@@ -118,6 +120,21 @@ PcieOptions pcie_options(const MachineSchema& m, const Slot& slot) {
     o.dllp_share = m.server.fraction("dllp_share");
     o.hop = m.server.duration("hop");
     return o;
+}
+
+PcieOptions uplink_options(const MachineSchema& m, const SwitchSchema& s) {
+    PcieOptions o = pcie_options(m, s.slot);
+    o.generation = std::min(o.generation, static_cast<int>(s.part.count("generation", {3, 5})));
+    o.hop = s.part.duration("hop");
+    return o;
+}
+
+SocketLinkOptions socket_link_options(const MachineSchema& m) {
+    if (m.sockets == 1) return {};
+    const auto links = static_cast<double>(m.cpu.count("socket_links", {1, 16}));
+    const Rate one = m.cpu.rate("socket_link_rate");
+    return {m.sockets, one.scaled(links * m.cpu.fraction("socket_link_payload")),
+            m.cpu.duration("socket_latency")};
 }
 
 ProcessorOptions processor_options(const MachineSchema& m) {

@@ -1,6 +1,7 @@
 // From parts of the catalogue to the options of the models: each value read once, by its name.
 #pragma once
 #include "models/cpu/thread.hpp"
+#include "models/pcie/tree.hpp"
 #include "models/raid/raid.hpp"
 #include "sim/scenario/schema.hpp"
 
@@ -23,7 +24,11 @@ void check_values(const Scenario& scenario);
 uint64_t slice_blocks(const DriveSchema& drive, const Slice& slice);
 
 SsdOptions ssd_options(const DriveSchema& drive, const MachineSchema& machine, const Slice& slice);
-PcieOptions pcie_options(const MachineSchema& machine, const Slot& slot);
+// behind: a switch of the machine; empty: a root port.
+PcieOptions pcie_options(const MachineSchema& machine, const Slot& slot,
+                         std::string_view behind = {});
+PcieOptions uplink_options(const MachineSchema& machine, const SwitchSchema& of);
+SocketLinkOptions socket_link_options(const MachineSchema& machine);
 ProcessorOptions processor_options(const MachineSchema& machine);
 // What work costs on a machine, with the software RAIDs it runs.
 PriceList host_prices(const MachineSchema& machine, const Scenario& scenario);

@@ -90,10 +90,15 @@ void machine_text(std::string& out, const MachineSchema& m) {
                      p.sockets * p.cores_per_socket * p.threads_per_core,
                      m.cpu.frequency("clock").value * 1e-9),
          m.host.name()});
+    const auto at = [](const Slot& s, const std::string& behind) {
+        const std::string link = fmt::format("x{} gen{}", s.lanes, s.generation);
+        return behind.empty() ? fmt::format("{} socket {}", link, s.socket)
+                              : link + " behind " + behind;
+    };
+    for (const SwitchSchema& s : m.switches)
+        put(out, "  switch", {m.name + "/" + s.name + ": " + titled(s.part), at(s.slot, {})});
     for (const CardSchema& c : m.cards)
-        put(out, "  card",
-            {m.name + "/" + c.name + ": " + titled(c.part),
-             fmt::format("x{} gen{} socket {}", c.slot.lanes, c.slot.generation, c.slot.socket)});
+        put(out, "  card", {m.name + "/" + c.name + ": " + titled(c.part), at(c.slot, c.behind)});
     for (size_t i = 0; i < m.drives.size();) { // the drives of a group share their part
         std::vector<std::string> paths;
         const DriveSchema& d = m.drives[i];

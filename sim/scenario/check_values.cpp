@@ -45,6 +45,19 @@ void check_server(const Part& p) {
     if (p.fraction("dllp_share") > 0.9) complain(p, "dllp_share", "leaves nothing for data");
     check_duration(p, "hop");
 }
+void check_switch(const Part& p) {
+    p.count("lanes", {1, 1024});
+    p.count("generation", {3, 5});
+    check_duration(p, "hop");
+    check_slot(p, "link");
+}
+void check_socket_link(const Part& p) {
+    p.count("socket_links", {1, 16});
+    check_rate(p, "socket_link_rate");
+    if (p.fraction("socket_link_payload") < 0.1)
+        complain(p, "socket_link_payload", "must be 10% or more");
+    check_duration(p, "socket_latency");
+}
 void check_cpu(const Part& p) {
     p.count("cores", {1, 1024});
     p.count("threads_per_core", {1, 8});
@@ -109,6 +122,9 @@ void check_values(const Scenario& s) {
     for (const MachineSchema& m : s.machines) {
         if (m.server) check_server(m.server);
         if (m.cpu) check_cpu(m.cpu);
+        if (m.cpu && m.sockets > 1) check_socket_link(m.cpu);
+        for (const SwitchSchema& w : m.switches)
+            if (w.part) check_switch(w.part);
         const Hertz clock = clocks[m.name] = m.cpu ? clock_of(m) : Hertz{};
         if (m.host && clock.value > 0) check_host(m.host, clock);
         for (const CardSchema& c : m.cards)

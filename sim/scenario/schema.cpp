@@ -89,6 +89,8 @@ std::vector<const Part*> Scenario::parts() const {
     for (const MachineSchema& m : machines) {
         for (const Part* p : {&m.server, &m.cpu, &m.host})
             if (*p) all.push_back(p);
+        for (const SwitchSchema& w : m.switches)
+            if (w.part) all.push_back(&w.part);
         for (const CardSchema& c : m.cards)
             if (c.part) all.push_back(&c.part);
         const std::string* last = nullptr; // the drives of a group share their part

@@ -17,6 +17,14 @@ namespace storlab {
 
 struct Slot { // "x8 gen4 socket 0"
     int lanes = 0, generation = 0, socket = 0;
+    bool names_socket = false;
+};
+
+struct SwitchSchema {
+    std::string name;
+    Part part;
+    Slot slot; // of its uplink
+    SourcePlace place;
 };
 
 struct CardSchema {
@@ -24,6 +32,7 @@ struct CardSchema {
     Part part;
     Slot slot;
     SourcePlace place;
+    std::string behind; // a switch of the machine; empty: on a root port
 };
 
 struct DriveSchema {  // one drive; a group of n makes n of them
@@ -32,15 +41,21 @@ struct DriveSchema {  // one drive; a group of n makes n of them
     SsdState state = SsdState::fresh;
     Bytes aged_by{4096};
     SourcePlace place;
+    std::string behind; // as a card's
+    static constexpr uint32_t any_socket = ~0u;
+    uint32_t socket = any_socket; // settled by settle_pcie
 };
 
 struct MachineSchema {
     std::string name;
     Part server, cpu, host;
     uint32_t sockets = 1;
+    std::vector<SwitchSchema> switches;
     std::vector<CardSchema> cards;
     std::vector<DriveSchema> drives;
     SourcePlace place;
+
+    const SwitchSchema* pcie_switch(std::string_view name) const;
 };
 
 struct ArraySchema {
@@ -112,6 +127,18 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
 void read_arrays(const Node& node, const Catalogue& catalogue, Scenario& scenario);
 void read_loads(const Node& node, Scenario& scenario);
 void read_run(const Node& node, Scenario& scenario);
+
+// schema_pcie.cpp
 Slot parse_slot(std::string_view text, const SourcePlace& place);
+// The part a key names; none if the key is missing, which was complained about, or of another kind.
+Part find_part(const Catalogue& catalogue, const Node& is, std::string_view kind);
+// A slot on a root port; the part's own link if there is none. It must be on a socket there is.
+Slot read_slot(const Node& slot, const Part& part, const SourcePlace& place,
+               const MachineSchema& machine);
+void read_switches(const Node& node, const Catalogue& catalogue, MachineSchema& machine);
+// The switch a device is behind; empty if there is none of that name.
+std::string read_behind(const Node& behind, const MachineSchema& machine);
+// A socket for every drive that names none, and whether there are lanes for all.
+void settle_pcie(MachineSchema& machine, const Node& server, Scenario& scenario);
 
 } // namespace storlab

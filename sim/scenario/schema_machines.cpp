@@ -1,41 +1,23 @@
 // machines: servers with processors, cards and drives. arrays: RAID over drives of one machine.
 #include "sim/scenario/schema.hpp"
 #include <algorithm>
-#include <charconv>
 
 namespace storlab {
 
 namespace {
 constexpr int64_t most_drives = 1024, most_drives_of_machine = 4096; // of one group, of all
 
-// The part a key names; none if the key is missing, which was complained about.
-Part find_part(const Catalogue& catalogue, const Node& is) {
-    return is ? catalogue.find(is.as_text(), is.place()) : Part();
-}
-
-std::optional<int> number_after(std::string_view word, std::string_view prefix) {
-    if (!word.starts_with(prefix)) return std::nullopt;
-    word.remove_prefix(prefix.size());
-    int n = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), n);
-    if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-    return n;
-}
-
 void read_cards(const Node& node, const Catalogue& catalogue, MachineSchema& m) {
     if (!node) return;
     for (const Node::Entry& e : node.named()) {
         Fields f = e.value.map();
-        CardSchema c{e.key, {}, {}, e.key_place};
-        const Node is = f.required("is");
-        c.part = find_part(catalogue, is);
-        if (c.part && !c.part.require_kind("raid-card", is.place())) c.part = {};
-        if (const Node slot = f.optional("slot")) {
-            try {
-                c.slot = parse_slot(slot.as_text(), slot.place());
-            } catch (const InputError& error) { slot.complaints()->add(error); }
-        } else if (c.part) c.slot = parse_slot(c.part.text("link"), e.key_place);
-        if (c.part) c.part.text("link");
+        CardSchema c{
+            e.key, find_part(catalogue, f.required("is"), "raid-card"), {}, e.key_place, {}};
+        const Node slot = f.optional("slot"), behind = f.optional("behind");
+        c.slot = read_slot(slot, c.part, e.key_place, m);
+        c.behind = read_behind(behind, m);
+        if (behind && c.slot.names_socket)
+            slot.complain("a card behind a switch is on the switch's socket: leave the socket out");
         c.part.override_from(f);
         f.finish();
         m.cards.push_back(std::move(c));
@@ -46,9 +28,7 @@ void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m)
     if (!node) return;
     for (const Node::Entry& e : node.named()) {
         Fields f = e.value.map();
-        const Node is = f.required("is");
-        Part part = find_part(catalogue, is);
-        if (part && !part.require_kind("ssd", is.place())) part = {};
+        Part part = find_part(catalogue, f.required("is"), "ssd");
         const Node count_node = f.optional("count");
         const int64_t count = count_node.as_count({1, most_drives}, 1);
         const std::string state =
@@ -61,6 +41,12 @@ void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m)
                           "of 4KiB up to 16MiB");
             aged_by = Bytes(4096);
         }
+        const Node socket = f.optional("socket"), behind = f.optional("behind");
+        const auto on =
+            static_cast<uint32_t>(socket.as_count({0, m.sockets - 1}, DriveSchema::any_socket));
+        const std::string behind_switch = read_behind(behind, m);
+        if (socket && behind)
+            socket.complain("drives behind a switch are on the switch's socket: leave this out");
         part.override_from(f);
         f.finish();
         if (std::ssize(m.drives) + count > most_drives_of_machine) {
@@ -74,55 +60,11 @@ void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m)
                                 state == "steady"   ? SsdState::steady
                                 : state == "filled" ? SsdState::filled
                                                     : SsdState::fresh,
-                                aged_by, e.key_place});
+                                aged_by, e.key_place, behind_switch, on});
         }
     }
 }
 } // namespace
-
-namespace {
-// Every device has lanes of its own: there are only so many.
-std::optional<std::string> too_few_lanes(const MachineSchema& m) {
-    if (!m.server) return std::nullopt;
-    int64_t used = 0;
-    for (const CardSchema& c : m.cards) used += c.slot.lanes;
-    for (const DriveSchema& d : m.drives)
-        if (d.part) used += parse_slot(d.part.text("host_link"), d.place).lanes;
-    const int64_t lanes = m.server.count("lanes_per_socket", {1, 1 << 20}) * m.sockets;
-    if (used <= lanes) return std::nullopt;
-    return "cards and drives of '" + m.name + "' take " + std::to_string(used) +
-           " PCIe lanes, but its " + std::to_string(m.sockets) +
-           (m.sockets == 1 ? " socket has " : " sockets have ") + std::to_string(lanes);
-}
-} // namespace
-
-Slot parse_slot(std::string_view text, const SourcePlace& place) {
-    Slot s;
-    std::string_view rest = text;
-    bool socket_next = false, wrong = false;
-    while (!rest.empty()) {
-        const size_t space = rest.find(' ');
-        const std::string_view word = rest.substr(0, space);
-        rest = space == std::string_view::npos ? std::string_view() : rest.substr(space + 1);
-        if (word.empty()) continue;
-        if (socket_next) {
-            const auto n = number_after(word, "");
-            s.socket = n.value_or(0);
-            wrong |= !n;
-            socket_next = false;
-        } else if (const auto lanes = number_after(word, "x")) s.lanes = *lanes;
-        else if (const auto generation = number_after(word, "gen")) s.generation = *generation;
-        else if (word == "socket") socket_next = true;
-        else wrong = true;
-    }
-    const bool lanes_ok =
-        s.lanes == 1 || s.lanes == 2 || s.lanes == 4 || s.lanes == 8 || s.lanes == 16;
-    if (wrong || socket_next || !lanes_ok || s.generation < 3 || s.generation > 5 || s.socket < 0)
-        throw InputError(place, in_quotes(text) +
-                                    " is not a slot; write, for example, x8 gen4 socket 0 "
-                                    "(x1 to x16, gen3 to gen5)");
-    return s;
-}
 
 void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scenario) {
     for (const Node::Entry& e : node.named()) {
@@ -131,14 +73,11 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
         m.name = e.key;
         m.place = e.key_place;
         const Node is = f.required("is");
-        m.server = find_part(catalogue, is);
-        if (m.server && !m.server.require_kind("server", is.place())) m.server = {};
+        m.server = find_part(catalogue, is, "server");
         const Node cpu = f.required("cpu");
         if (cpu) {
             Fields c = cpu.map();
-            const Node cpu_is = c.required("is");
-            m.cpu = find_part(catalogue, cpu_is);
-            if (m.cpu && !m.cpu.require_kind("cpu", cpu_is.place())) m.cpu = {};
+            m.cpu = find_part(catalogue, c.required("is"), "cpu");
             const int64_t most = m.server ? m.server.count("sockets") : 8;
             m.sockets = static_cast<uint32_t>(c.optional("sockets").as_count({1, most}, most));
             m.cpu.override_from(c);
@@ -147,9 +86,7 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
         const Node host = f.optional("host");
         if (host) {
             Fields h = host.map();
-            const Node host_is = h.required("is");
-            m.host = find_part(catalogue, host_is);
-            if (m.host && !m.host.require_kind("host-stack", host_is.place())) m.host = {};
+            m.host = find_part(catalogue, h.required("is"), "host-stack");
             m.host.override_from(h);
             h.finish();
         } else {
@@ -157,14 +94,12 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
             scenario.assumptions.push_back(
                 {m.name + "/host", "linux-host", "assumed", "the scenario names none", {}});
         }
+        read_switches(f.optional("switches"), catalogue, m);
         read_cards(f.optional("cards"), catalogue, m);
         read_drives(f.optional("drives"), catalogue, m);
         m.server.override_from(f);
         f.finish();
-        try {
-            if (const auto complaint = too_few_lanes(m)) is.complain(*complaint);
-        } catch (const InputError&) { // a host_link that is no slot: check_values says where
-        }
+        settle_pcie(m, is, scenario);
         scenario.machines.push_back(std::move(m));
     }
     if (scenario.machines.empty() && node) node.complain("a scenario needs at least one machine");

@@ -28,8 +28,27 @@ public:
 private:
     struct Machine {
         Processor processor;
+        PcieTree pcie;
+        std::map<std::string, PcieSwitch*, std::less<>> switches;
         std::map<std::string, std::unique_ptr<RaidCard>> cards;
-        Machine(Calendar& c, const ProcessorOptions& o, const PriceList& p) : processor(c, o, p) {}
+        Machine(Calendar& c, const MachineSchema& m, const Scenario& s)
+            : processor(c, processor_options(m), host_prices(m, s)), pcie(socket_link_options(m)) {
+            for (const SwitchSchema& w : m.switches)
+                switches[w.name] = &pcie.add_switch(w.name, uplink_options(m, w),
+                                                    static_cast<uint32_t>(w.slot.socket));
+        }
+        PciePlace place(uint32_t socket, std::string_view behind) const {
+            if (behind.empty()) return {socket, nullptr};
+            PcieSwitch* const s = switches.find(behind)->second;
+            return {s->socket, s};
+        }
+        // The ways from there to the memory of each socket.
+        std::vector<const PcieRoute*> to_memory(const PciePlace& from) {
+            std::vector<const PcieRoute*> routes;
+            for (uint32_t socket = 0; socket < pcie.sockets(); socket++)
+                routes.push_back(&pcie.to_memory(from, socket));
+            return routes;
+        }
     };
     struct Software { // what a software array runs on
         WorkerPool workers;
@@ -54,11 +73,13 @@ private:
 SimTestbed::SimTestbed(const Scenario& s, const Slice& slice, Calendar& calendar)
     : Testbed(s, slice), calendar_(calendar) {
     for (const MachineSchema& m : s.machines) {
-        auto& machine = machines_[m.name] =
-            std::make_unique<Machine>(calendar, processor_options(m), host_prices(m, s));
-        for (const CardSchema& c : m.cards)
+        auto& machine = machines_[m.name] = std::make_unique<Machine>(calendar, m, s);
+        for (const CardSchema& c : m.cards) {
+            const PciePlace place = machine->place(static_cast<uint32_t>(c.slot.socket), c.behind);
             machine->cards[c.name] =
-                std::make_unique<RaidCard>(calendar, pcie_options(m, c.slot), card_prices(c));
+                std::make_unique<RaidCard>(calendar, pcie_options(m, c.slot, c.behind),
+                                           card_prices(c), machine->to_memory(place));
+        }
         build_drives(m);
     }
     for (const ArraySchema& a : s.arrays) {
@@ -88,6 +109,7 @@ void SimTestbed::build_drives(const MachineSchema& m) {
         Ftl start;
     };
     std::map<std::string, Kind> kinds;
+    Machine& machine = *machines_.at(m.name);
     for (const DriveSchema& d : m.drives) {
         const std::string group = d.path.substr(0, d.path.rfind('/'));
         auto kind = kinds.find(group);
@@ -99,9 +121,13 @@ void SimTestbed::build_drives(const MachineSchema& m) {
                     .first;
         }
         const uint64_t seed = mix(scenario_.run.seed) ^ hash_name(d.path);
-        ssds_[d.path] =
+        auto& ssd = ssds_[d.path] =
             std::make_unique<Ssd>(calendar_, kind->second.options, seed, &kind->second.start);
-        drivers_.push_back(std::make_unique<NvmeDriver>(*ssds_[d.path]));
+        std::vector<BlockDevice*> by_socket;
+        for (const PcieRoute* r : machine.to_memory(machine.place(d.socket, d.behind)))
+            by_socket.push_back(r->is_direct() ? ssd.get() : &ssd->reached_by(*r));
+        drivers_.push_back(
+            std::make_unique<NvmeDriver>(*ssd, std::move(by_socket), &machine.processor));
         drives_[d.path] = drivers_.back().get();
     }
 }
@@ -167,8 +193,10 @@ ScrubReport SimTestbed::scrub_now(const std::string& name) {
 std::vector<StationDescription> SimTestbed::stations() const {
     std::vector<StationDescription> all;
     for (const auto& [path, ssd] : ssds_) ssd->describe(path, all);
-    for (const auto& [name, m] : machines_)
+    for (const auto& [name, m] : machines_) {
         for (const auto& [card, c] : m->cards) c->describe(name + "/" + card, all);
+        m->pcie.describe(name, calendar_.now(), all);
+    }
     for (const auto& [name, sw] : software_) {
         all.push_back({name + "/lock", "array lock", 1, sw->lock.station.count(calendar_.now())});
         all.push_back({name + "/workers",
