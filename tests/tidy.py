@@ -40,11 +40,13 @@ RULES = {
     "models/qos": (CORE, []),
     "models/multipath": (CORE, []),
     "models/failover": (CORE, []),
-    "models/nvme": (CORE, []),
-    "models/scsi": (CORE, []),
+    "models/exchange": (CORE, []),
+    "models/nvme": (CORE + ["models/exchange"], []),
+    "models/scsi": (CORE + ["models/exchange"], []),
     "models/array": (
-        CORE + ["models/raid", "models/cache", "models/qos", "models/failover", "models/nvme",
-                "models/scsi", "models/mesh", "models/erasure"], []),
+        CORE + ["models/raid", "models/cache", "models/qos", "models/failover",
+                "models/exchange", "models/nvme", "models/scsi", "models/mesh",
+                "models/erasure"], []),
     # Hardware
     "models/nand": (HARDWARE, []),
     "models/pcie": (HARDWARE, []),
