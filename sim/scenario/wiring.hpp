@@ -24,7 +24,9 @@ Graph wiring(const Scenario& scenario, const Traffic& traffic = {});
 // from what it aims at to the machine that has it. Writes to RAID are taken at their best, whole
 // stripes: (k + m) / k bytes, or one for each copy, on the drives for each of the load's; where a
 // card computes parity, each byte has to enter the card. Left out: that reads and writes of a mixed
-// load share the drives, several loads share everything, and lines that a stripe cache gives again.
+// load share the drives and several loads share everything, and two ways round a member: a line
+// that a stripe cache still has, and a block written again while its line is under way (sequential
+// clones at one place do nothing else: they get no ceiling).
 std::vector<BoundResult> bounds_of(const Scenario& scenario);
 
 } // namespace storlab
