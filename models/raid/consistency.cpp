@@ -1,5 +1,5 @@
-// What keeps an array consistent through a loss of power: the partial parity log and the
-// write-intent bitmap, and the start after such a stop.
+// What keeps an array consistent through a loss of power: the partial parity log, the journal and
+// the write-intent bitmap, and the start after such a stop.
 #include "models/raid/gather.hpp"
 #include <algorithm>
 
@@ -14,6 +14,11 @@ uint64_t Raid::reserved_blocks(const RaidOptions& o, uint64_t of, const Geometry
     if (o.consistency == Consistency::ppl) {
         STORLAB_ENSURE(o.level == RaidLevel::raid5 && o.bitmap_region == 0);
         blocks = uint64_t{o.log_slots} * ParityLog::slot_blocks;
+    } else if (o.consistency == Consistency::journal) {
+        STORLAB_ENSURE(o.journal && o.bitmap_region == 0);
+        STORLAB_ENSURE(o.level == RaidLevel::raid5 || o.level == RaidLevel::raid6);
+        STORLAB_ENSURE(o.journal->geometry().block == member.block &&
+                       o.journal->geometry().payload == member.payload);
     } else if (o.bitmap_region > 0) {
         STORLAB_ENSURE(o.level != RaidLevel::raid0 && o.bitmap_region % o.chunk_blocks == 0);
         blocks = WriteIntents::blocks_for(regions_of(of, o.bitmap_region), member.payload);
@@ -30,6 +35,14 @@ void Raid::make_consistency(uint64_t member_blocks) {
     if (o_.consistency == Consistency::ppl)
         log_ = std::make_unique<ParityLog>(
             ParityLog::Shape{columns(), layout_.data_columns(), o_.log_slots, payload});
+    else if (o_.consistency == Consistency::journal)
+        journal_ = std::make_unique<Journal>(
+            *o_.journal, columns(),
+            Journal::Hooks{[this] { return settle_members(); },
+                           [this](const Journal::Entry& e) { return replay(e); },
+                           [this] {
+                               if (on_journal_failure_) on_journal_failure_();
+                           }});
     else if (o_.bitmap_region > 0)
         intents_ = std::make_unique<WriteIntents>(
             clock_,
@@ -66,6 +79,31 @@ Task<void> Raid::log_line(Stripe& s, uint64_t changed, ParityLog::Ticket& ticket
         kick(member, device);
 }
 
+// Every write to members that changes what they hold is logged, one without parity too: an entry
+// that may be replayed must not be older than what is on the members. False: there is no journal
+// any more. Whoever goes on is a worker that takes up the stripe again.
+Task<bool> Raid::journal_line(Stripe& s, uint64_t changed, Journal::Ticket& ticket) {
+    if (changed == 0) co_return true; // nobody is there to write to
+    counters_.log_writes++;
+    const Journal::Entry entry{s.line, static_cast<uint32_t>(changed), s.pages};
+    const bool logged = co_await journal_->append(entry, ticket);
+    enter_taken(s, Layer::raid);
+    co_await pass();
+    enter_taken(s, Layer::members);
+    co_return logged;
+}
+
+// Who cannot say that its writes are stable is out.
+Task<void> Raid::settle_members() {
+    IoList ios(columns());
+    for (uint32_t m = 0; m < columns(); m++)
+        if (writable(m)) ios.add(m, Op::flush, *members_[m].device, Lba{0}, nullptr);
+    co_await ios.issue();
+    ios.for_each([&](uint32_t member, IoStatus status, BlockDevice& device) {
+        if (status != IoStatus::ok) kick(member, device);
+    });
+}
+
 // Brings a block of the bitmap to the members, for as long as it changes.
 Task<void> Raid::write_intent(uint32_t block) {
     IoList ios(columns());
@@ -83,9 +121,17 @@ Task<void> Raid::write_intent(uint32_t block) {
     } while (intents_->landed(block));
 }
 
-// A spare has neither: its log must hold nothing of an array it was in before, and its bitmap what
-// is under way here.
+// A spare has neither log nor bitmap: its log must hold nothing of an array it was in before, and
+// its bitmap what is under way here. The journal may have entries from before the member was lost;
+// replayed, they would bring back to the spare what later entries could not change on the member.
 Task<bool> Raid::prepare_spare(uint32_t member) {
+    if (journal_) {
+        const BlockDevice* const spare = members_[member].device;
+        const bool drained = co_await journal_->drain();
+        // Nothing is wrong with the spare.
+        if (!drained && members_[member].device == spare) members_[member].state = State::failed;
+        co_return drained;
+    }
     if (intents_)
         for (uint32_t block = 0; block < intents_->blocks(); block++) intents_->rewrite(block);
     if (!log_) co_return true;
@@ -103,6 +149,7 @@ Task<RecoveryReport> Raid::recover() {
     RecoveryReport report;
     if (log_)
         for (uint32_t m = 0; m < columns(); m++) co_await replay_log(m, report);
+    else if (journal_) co_await replay_journal(report);
     else if (layout_.copies() > 1 || parity()) co_await resync(report);
     co_return report;
 }
@@ -174,6 +221,37 @@ Task<bool> Raid::replay(ParityLog::Entry e, const std::byte* partial) {
     s.cached = 0;
     settle(s).resume();
     co_return ok;
+}
+
+Task<void> Raid::replay_journal(RecoveryReport& report) {
+    const Journal::Found found = co_await journal_->recover();
+    report.entries = found.entries;
+    report.replayed = found.applied;
+    report.undecided = found.entries - found.applied;
+    report.unreadable = found.unreadable;
+    // What was under way is not known: parity becomes that of the data, where it can be compared.
+    if (found.unreadable > 0 && !journal_->failed()) co_await make_agree(0, lines(), report.scrub);
+}
+
+// The members that are there get what the entry has for them.
+Task<bool> Raid::replay(const Journal::Entry& e) {
+    if (e.line >= lines() || failed()) co_return false;
+    Stripe& s = *co_await lock_line(e.line);
+    s.cached = 0;
+    IoList ios(columns());
+    const uint32_t payload = member_geometry_.payload;
+    for (uint32_t left = e.columns; left; left &= left - 1) {
+        const auto c = static_cast<uint32_t>(std::countr_zero(left));
+        if (!writable(layout_.column_member(row_of(e.line), c))) continue;
+        ios.add(c, Op::write, device_of(e.line, c), Lba{e.line}, e.pages + size_t{c} * payload);
+    }
+    co_await charge(engine_, price_of_recovery(ios.size()));
+    co_await ios.issue();
+    ios.for_each([&](uint32_t c, IoStatus status, BlockDevice& device) {
+        if (status != IoStatus::ok) kick(s.line, c, device);
+    });
+    settle(s).resume();
+    co_return !failed();
 }
 
 // All bits that any member has.

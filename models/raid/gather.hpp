@@ -57,6 +57,7 @@ public:
         columns_ |= uint64_t{1} << column;
     }
     bool empty() const { return n_ == 0; }
+    uint64_t columns() const { return columns_; }
     uint32_t size() const { return n_; }
     All issue() { return all(ios_, n_); }
     // f(column, status, device) in the order of columns, which is the order they were added in.
@@ -85,6 +86,7 @@ struct Raid::Change {
     uint64_t heal = 0; // those of them that are written although nobody changes them
     uint32_t reads = 0;
     ParityLog::Ticket ticket; // of the partial parity log
+    Journal::Ticket entry;
 };
 
 // Tasks that run at once and are awaited together: co_await window.

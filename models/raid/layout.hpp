@@ -10,7 +10,8 @@ namespace storlab {
 enum class RaidLevel : uint8_t { raid0, raid1, raid10, raid5, raid6 };
 
 // What keeps parity and data of a line together through a loss of power.
-enum class Consistency : uint8_t { none, ppl }; // ppl: RAID 5, up to 33 members
+// ppl: RAID 5, up to 33 members; journal: RAID 5 and 6, up to 32
+enum class Consistency : uint8_t { none, ppl, journal };
 
 struct Place {
     uint64_t row;    // of chunks

@@ -57,6 +57,13 @@ Task<void> Raid::update_line(Stripe& s) {
     change_pages(s, c);
     enter_taken(s, Layer::members);
     if (log_) co_await log_line(s, s.written, c.ticket);
+    bool logged = true;
+    if (journal_) logged = co_await journal_line(s, c.ios.columns(), c.entry);
+    if (!logged) {
+        s.cached = 0;
+        finish_taken(s, IoStatus::failed);
+        co_return;
+    }
     if (intents_) co_await WriteIntents::Begin(*intents_, region_of(s.line));
     co_await c.ios.issue();
     if (intents_) intents_->end(region_of(s.line));
@@ -118,6 +125,10 @@ Work Raid::price_of(const Stripe& s, const Change& c) {
         engine_.owe_bytes(work, Operation::raid_parity,
                           Bytes(int64_t{block} * (std::popcount(s.written) + 1)));
     }
+    if (journal_) { // a pass over the bytes for the checksum is taken to cost what one for XOR does
+        engine_.owe(work, Operation::raid_member_io);
+        engine_.owe_bytes(work, Operation::raid_parity, Bytes(int64_t{block} * c.ios.size()));
+    }
     if (o_.lock) engine_.owe_locked(work, o_.lock, Operation::raid_lock_stripe);
     work.bytes_in = block * sources;
     work.bytes_out = block * layout_.parities();
@@ -150,6 +161,7 @@ IoStatus Raid::note_writes(Stripe& s, Change& c) {
     });
     counters_.rewritten += static_cast<uint64_t>(std::popcount(c.heal));
     if (log_) log_->release(c.ticket);
+    if (journal_) journal_->release(c.entry);
     if (!failed()) return IoStatus::ok;
     s.cached = 0;
     return IoStatus::failed;

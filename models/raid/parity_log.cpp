@@ -1,6 +1,6 @@
 #include "models/raid/parity_log.hpp"
+#include "models/raid/checksum.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/random.hpp"
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -55,13 +55,7 @@ void ParityLog::release(Ticket& t) {
 }
 
 uint32_t ParityLog::check_of(const std::byte* partial) const {
-    uint64_t sum = 1;
-    for (uint32_t at = 0; at < shape_.payload; at += sizeof(uint64_t)) {
-        uint64_t word = 0;
-        std::memcpy(&word, partial + at, std::min<size_t>(sizeof word, shape_.payload - at));
-        sum = mix(sum + word) + at;
-    }
-    return static_cast<uint32_t>(sum >> 40);
+    return static_cast<uint32_t>(checksum(1, partial, shape_.payload) >> 40);
 }
 
 void ParityLog::seal(const Ticket& t, uint64_t line, uint32_t columns) {

@@ -1,13 +1,14 @@
 // A RAID array over block devices, as an array would run it: layout, stripe cache, parity updates
 // by read-modify-write or reconstruction, degraded operation, rebuild and scrub; a partial parity
-// log or a write-intent bitmap for the time after a loss of power. It has md's structure; on a RAID
-// card the same code runs with the card as its engine. Left out: a superblock. An array made anew
-// over the same members has to be told which of them are out.
+// log, a journal or a write-intent bitmap for the time after a loss of power. It has md's
+// structure; on a RAID card the same code runs with the card as its engine. Left out: a superblock.
+// An array made anew over the same members has to be told which of them are out.
 //
 // Healthy reads within a chunk are forwarded and touch no stripe. Everything that involves parity
 // goes through stripes (stripe_cache.hpp), one line at a time.
 #pragma once
 #include "models/erasure/code.hpp"
+#include "models/raid/journal.hpp"
 #include "models/raid/layout.hpp"
 #include "models/raid/overlap_lock.hpp"
 #include "models/raid/parity_log.hpp"
@@ -30,12 +31,14 @@ struct RaidOptions {
                                  // another; 0: whole
     bool reads_through_parity = false; // a sequential read does not skip parity chunks
     SpinLock* lock = nullptr;          // what submitters and workers contend for
-    // Both take blocks at the end of every member.
+    // Partial parity log and bitmap take blocks at the end of every member; the journal has a
+    // device, with blocks like those of the members. When that fails writes fail, and reads go on.
     Consistency consistency = Consistency::none;
     uint32_t log_slots = 128;   // of a member's partial parity log: 1 MiB of 4 KiB blocks, as in md
     uint32_t bitmap_region = 0; // lines for which there is one bit, whole chunks; 0: no bitmap.
-                                // Not with ppl, not on RAID 0
+                                // Not with ppl or journal, not on RAID 0
     Duration bitmap_idle = Duration::s(5); // until a bit is cleared; md's default
+    BlockDevice* journal = nullptr;
 };
 
 struct RebuildOptions {
@@ -53,7 +56,7 @@ struct ScrubReport {
 
 // What was done after a stop without notice.
 struct RecoveryReport {
-    uint64_t entries = 0, replayed = 0; // of the partial parity log: not surely done, and done now
+    uint64_t entries = 0, replayed = 0; // of the log: not surely done, and done now
     uint64_t undecided = 0;  // entries that cannot be replayed: a member they need is out
     uint64_t unreadable = 0; // blocks of the log that cannot be read: nothing replayed from there
     uint64_t regions = 0;    // of the bitmap that were looked through
@@ -76,6 +79,8 @@ public:
     void fail(uint32_t member);
     // Told when a member is found dead or failed by fail().
     void on_failure(std::function<void(uint32_t member)> f) { on_failure_ = std::move(f); }
+    // Told when the journal's device has failed: the array takes no more writes.
+    void on_journal_failure(std::function<void()> f) { on_journal_failure_ = std::move(f); }
     // Writes the member's contents to a spare, which takes its place at once for writes and line by
     // line for reads. Members are rebuilt independently of each other.
     Task<RebuildReport> rebuild(uint32_t member, BlockDevice& spare, RebuildOptions options);
@@ -84,9 +89,9 @@ public:
     Task<ScrubReport> scrub(uint64_t first_line, uint64_t lines, bool repair);
 
     // For an array made anew over members that an array was on: to be called before the first
-    // write. Replays the partial parity log; without one, makes copies and parity agree in the
-    // regions of the bitmap; without that, everywhere. After an orderly stop it finds nothing to do
-    // but costs as much as there is log.
+    // write. Replays the partial parity log or the journal; without one, makes copies and parity
+    // agree in the regions of the bitmap; without that, and if the journal cannot be read,
+    // everywhere. After an orderly stop it finds nothing to do but costs as much as there is log.
     Task<RecoveryReport> recover();
 
     // While stopped, rebuilds and scrubs under way end soon, unfinished.
@@ -94,6 +99,7 @@ public:
 
     const Layout& layout() const { return layout_; }
     const RaidCounters& counters() const { return counters_; }
+    const Journal* journal() const { return journal_.get(); }
     bool degraded() const { return missing_ > 0; }
     bool failed() const; // some of the data is on no member any more
     bool in_sync(uint32_t member) const { return members_[member].state == State::in_sync; }
@@ -130,8 +136,10 @@ private:
     uint64_t user_ios_ = 0;  // for the rebuild, to know whether the array is idle
     uint32_t next_copy_ = 0; // read balancing of mirrors
     std::function<void(uint32_t)> on_failure_;
+    std::function<void()> on_journal_failure_;
     bool repairs_stopped_ = false;
     std::unique_ptr<ParityLog> log_;
+    std::unique_ptr<Journal> journal_;
     std::unique_ptr<WriteIntents> intents_;
 
     bool parity() const { return code_.has_value(); }
@@ -235,10 +243,14 @@ private:
     static uint64_t reserved_blocks(const RaidOptions& o, uint64_t of, const Geometry& member);
     void make_consistency(uint64_t member_blocks);
     Task<void> log_line(Stripe& s, uint64_t columns, ParityLog::Ticket& ticket);
+    Task<bool> journal_line(Stripe& s, uint64_t columns, Journal::Ticket& ticket);
+    Task<void> settle_members();
     Task<void> write_intent(uint32_t block);
     uint64_t region_of(uint64_t line) const { return line / o_.bitmap_region; }
     Task<void> replay_log(uint32_t member, RecoveryReport& report);
     Task<bool> replay(ParityLog::Entry entry, const std::byte* partial);
+    Task<void> replay_journal(RecoveryReport& report);
+    Task<bool> replay(const Journal::Entry& entry);
     Task<void> load_bitmap();
     Task<void> resync(RecoveryReport& report);
 };

@@ -108,6 +108,11 @@ Task<void> Raid::write_parity(Stripe& s) {
     ParityLog::Ticket ticket;
     // What the log says of this line is no longer so: parity is now that of all data.
     if (log_) co_await log_line(s, (uint64_t{1} << k) - 1, ticket);
+    Journal::Ticket entry;
+    bool logged = true;
+    if (journal_)
+        logged = co_await journal_line(s, ((uint64_t{1} << columns()) - 1) >> k << k, entry);
+    if (!logged) co_return;
     IoList ios(columns());
     for (uint32_t c = k; c < columns(); c++)
         ios.add(c, Op::write, device_of(s.line, c), Lba{s.line}, page(s, c));
@@ -116,6 +121,7 @@ Task<void> Raid::write_parity(Stripe& s) {
         if (status != IoStatus::ok) kick(s.line, c, device);
     });
     if (log_) log_->release(ticket);
+    if (journal_) journal_->release(entry);
 }
 
 // Recovers what could not be read, and puts it back.

@@ -3,6 +3,7 @@
 #pragma once
 #include "tests/support/array_under_test.hpp"
 #include "tests/support/power_cut.hpp"
+#include "tests/support/volatile_cache.hpp"
 
 namespace storlab::test {
 
@@ -23,6 +24,8 @@ struct CrashOptions {
     uint32_t lands = 0;
     uint64_t seed = 1;
     uint64_t file_stride = 1;
+    uint64_t journal_blocks = 0;  // of its device; 0: as few as there can be
+    bool volatile_caches = false; // what was acknowledged may be lost until it is flushed
 };
 
 // An array that is stopped without notice and made anew over the same drives.
@@ -30,12 +33,16 @@ template <class World> class Crash {
 public:
     World& world;
     std::vector<BlockDevice*> drives;
+    BlockDevice* journal = nullptr;
     std::unique_ptr<ModelDisk> model;
 
     Crash(World& w, const CrashOptions& o) : world(w), o_(o) {
         const uint64_t reserve = 64; // for log or bitmap
         for (uint32_t m = 0; m < o.members; m++)
             drives.push_back(&world.add_device(o.rows * o.raid.chunk_blocks + reserve));
+        if (o.raid.consistency == Consistency::journal)
+            journal = &world.add_device(o.journal_blocks ? o.journal_blocks
+                                                         : Journal::least_blocks(o.members));
         Raid& raid = make(drives, {});
         const Geometry g = raid.geometry();
         model = std::make_unique<ModelDisk>(std::min<uint64_t>(g.blocks, blocks()), g.payload);
@@ -43,31 +50,33 @@ public:
         world.run();
     }
     uint64_t blocks() const { return 5 * 16; } // under test; there may be more behind
-    Raid& make(const std::vector<BlockDevice*>& over, const std::vector<uint32_t>& out) {
-        arrays_.push_back(std::make_unique<Raid>(world.clock(), world.cpu(), over, o_.raid));
+    Raid& make(const std::vector<BlockDevice*>& over, const std::vector<uint32_t>& out,
+               BlockDevice* log = nullptr) {
+        RaidOptions o = o_.raid;
+        o.journal = log ? log : journal;
+        arrays_.push_back(std::make_unique<Raid>(world.clock(), world.cpu(), over, o));
         for (const uint32_t m : out) arrays_.back()->fail(m);
         return *arrays_.back();
     }
     // Some writes, at most four at once, until the power goes. False: it did not.
     bool load_until(uint64_t commands) {
-        PowerCut& cut = *cuts_.emplace_back(std::make_unique<PowerCut>());
-        cut.lands = o_.lands;
-        cut.seed = o_.seed + commands;
-        std::vector<BlockDevice*> behind;
-        for (BlockDevice* d : drives)
-            behind.push_back(cut_devices_.emplace_back(new CutDevice(*d, cut)).get());
-        Raid& raid = make(behind, o_.out);
+        Raid& raid = make_behind_cut(commands, o_.out);
+        PowerCut& cut = *cuts_.back();
         REQUIRE(finish(world, raid.recover()));
         cut.sure = commands;
         next_ = 0;
         for (int i = 0; i < 4; i++)
             slot(raid).detach(this, [](void*) { return nothing(); }).resume();
-        world.run();
-        const bool happened = !cut.lost.empty() || cut.sure == 0;
-        cut.switch_off();
-        world.run();
+        const bool happened = run_until_cut();
         counters = raid.counters();
         return happened;
+    }
+    // A recovery during which the power goes.
+    bool recover_until(uint64_t commands) {
+        Raid& raid = make_behind_cut(commands, o_.out);
+        cuts_.back()->sure = commands;
+        raid.recover().detach(this, [](void*, RecoveryReport) { return nothing(); }).resume();
+        return run_until_cut();
     }
     RecoveryReport recover(const std::vector<uint32_t>& out) {
         const auto report = finish(world, make(drives, out).recover());
@@ -95,8 +104,34 @@ private:
     CrashOptions o_;
     std::vector<std::unique_ptr<PowerCut>> cuts_;
     std::vector<std::unique_ptr<CutDevice>> cut_devices_;
+    std::vector<std::unique_ptr<VolatileCache>> caches_;
     std::vector<std::unique_ptr<Raid>> arrays_;
     size_t next_ = 0;
+
+    BlockDevice& behind_cut(BlockDevice& drive) {
+        PowerCut& cut = *cuts_.back();
+        CutDevice& d = *cut_devices_.emplace_back(new CutDevice(drive, cut));
+        if (!o_.volatile_caches) return d;
+        return *caches_.emplace_back(new VolatileCache(d, drive, cut.seed + caches_.size()));
+    }
+    Raid& make_behind_cut(uint64_t commands, const std::vector<uint32_t>& out) {
+        PowerCut& cut = *cuts_.emplace_back(std::make_unique<PowerCut>());
+        cut.lands = o_.lands;
+        cut.seed = o_.seed + commands;
+        caches_.clear();
+        std::vector<BlockDevice*> behind;
+        for (BlockDevice* d : drives) behind.push_back(&behind_cut(*d));
+        return make(behind, out, journal ? &behind_cut(*journal) : nullptr);
+    }
+    bool run_until_cut() {
+        PowerCut& cut = *cuts_.back();
+        world.run();
+        const bool happened = !cut.lost.empty() || cut.sure == 0;
+        cut.switch_off();
+        world.run();
+        for (auto& cache : caches_) REQUIRE(finish(world, cache->lose()) == IoStatus::ok);
+        return happened;
+    }
 
     static constexpr uint32_t row = 16; // blocks
     Task<IoStatus> fill(BlockDevice& device) {
