@@ -2,6 +2,7 @@
 #pragma once
 #include "models/exchange/remote_unit.hpp"
 #include "models/exchange/target.hpp"
+#include "models/exchange/transfer.hpp"
 #include "models/workload/model_disk.hpp"
 #include "tests/protocol/wire.hpp"
 #include <memory>
@@ -50,13 +51,12 @@ public:
         at_work++;
         commands++;
         r.device = this;
-        r.enter(Layer::flash, calendar_.now());
         r.fire = [](Event& e) {
             auto& q = static_cast<Request&>(e);
-            static_cast<TestDisk&>(*q.device).end(q);
+            static_cast<TestDisk&>(*q.device).begin(q);
         };
-        if (hung) stuck_.push_back(&r);
-        else calendar_.schedule(r, calendar_.now() + (delay_of ? delay_of() : delay));
+        if (r.cpu && owes(r.work)) r.cpu->run(r);
+        else begin(r);
         return nothing();
     }
     void release() {
@@ -77,6 +77,15 @@ private:
     std::vector<std::byte> data_;
     std::vector<Request*> stuck_;
 
+    void begin(Request& r) {
+        r.enter(Layer::flash, calendar_.now());
+        r.fire = [](Event& e) {
+            auto& q = static_cast<Request&>(e);
+            static_cast<TestDisk&>(*q.device).end(q);
+        };
+        if (hung) stuck_.push_back(&r);
+        else calendar_.schedule(r, calendar_.now() + (delay_of ? delay_of() : delay));
+    }
     void end(Request& r) {
         REQUIRE(at_work > 0);
         at_work--;
