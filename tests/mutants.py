@@ -82,6 +82,25 @@ MUTANTS = [
     Mutant("partial parity has the new data in it", "models/raid/consistency.cpp",
            "for (uint64_t left = logged; left; left &= left - 1)",
            "for (uint64_t left = 0; left; left &= left - 1)"),
+    Mutant("members are written before their journal entry", "models/raid/journal.cpp",
+           "return journal_.failed_ || number_ < journal_.stable_; }\n"
+           "    void await_suspend(Handle h) { journal_.slot(number_).waiter = h; }\n"
+           "    bool await_resume() const { return number_ < journal_.stable_; }",
+           "return true; }\n"
+           "    void await_suspend(Handle) {}\n"
+           "    bool await_resume() const { return true; }"),
+    Mutant("members are written before what precedes their entry", "models/raid/journal.cpp",
+           "const uint64_t from = stable_, to = landed_;",
+           "const uint64_t from = stable_, to = next_;"),
+    Mutant("replay of the journal takes torn entries", "models/raid/journal.cpp",
+           "if (status == IoStatus::ok && whole(meta.get(), start, *e)) entry = e;",
+           "if (status == IoStatus::ok) entry = e;"),
+    Mutant("the journal runs over entries it still needs", "models/raid/journal.cpp",
+           "return open_ && rooms_.empty() && head_ - tail_ + r.blocks <= ring_;",
+           "return open_ && rooms_.empty();"),
+    Mutant("the journal has the data and not the parity", "models/raid/line.cpp",
+           "logged = co_await journal_line(s, c.ios.columns(), c.entry);",
+           "logged = co_await journal_line(s, s.written, c.entry);"),
     Mutant("writes do not wait for their bit", "models/raid/write_intents.cpp",
            "return in_place(region);", "start(block_of(region));\n    return true;"),
     Mutant("a bit is cleared under a write", "models/raid/write_intents.cpp",

@@ -125,7 +125,11 @@ public:
         for (BlockDevice* d : drives_) cut_drives_.emplace_back(*d, cut_);
         std::vector<BlockDevice*> behind;
         for (CutDevice& d : cut_drives_) behind.push_back(&d);
-        Raid raid(world_.clock(), world_.cpu(), behind, o_);
+        o_.journal = &world_.add_device(Journal::least_blocks(members));
+        CutDevice journal(*o_.journal, cut_);
+        RaidOptions with_power = o_;
+        with_power.journal = &journal;
+        Raid raid(world_.clock(), world_.cpu(), behind, with_power);
         const uint64_t blocks = std::min<uint64_t>(raid.geometry().blocks, 96);
         model_ = std::make_unique<ModelDisk>(blocks, raid.geometry().payload);
         finish(world_, write_all(raid, *model_));
@@ -176,12 +180,17 @@ Found cut() {
     bitmap.consistency = Consistency::none;
     bitmap.bitmap_region = chunk;
     bitmap.bitmap_idle = Duration::us(150);
+    RaidOptions journal = log, journal_of_two = log;
+    journal.consistency = journal_of_two.consistency = Consistency::journal;
+    journal_of_two.level = RaidLevel::raid6;
     RaidOptions mirror = bitmap, odd = bitmap;
     mirror.level = RaidLevel::raid1;
     odd.level = RaidLevel::raid10;
     Found f;
     for (uint64_t commands = 0; commands < 240; commands += 3) {
         f.add(CutTrial(log, 4, commands).found());
+        f.add(CutTrial(journal, 4, commands).found());
+        f.add(CutTrial(journal_of_two, 5, commands).found());
         f.add(CutTrial(bitmap, 4, commands).found());
         f.add(CutTrial(mirror, 2, commands).found());
         f.add(CutTrial(odd, 5, commands).found());
