@@ -159,13 +159,16 @@ TEST_CASE("the schema knows exactly the values that parts of each kind have") {
     const Json schema = Json::parse(scenario_schema());
     const Json& machine = schema["$defs"]["machine"]["properties"];
     const std::map<std::string, std::pair<const Json*, std::set<std::string>>> places = {
-        {"server", {&machine, {"is", "cpu", "host", "cards", "drives"}}},
+        {"server", {&machine, {"is", "cpu", "host", "switches", "cards", "drives"}}},
         {"cpu", {&machine["cpu"]["properties"], {"is", "sockets"}}},
         {"host-stack", {&machine["host"]["properties"], {"is"}}},
-        {"raid-card", {&machine["cards"]["additionalProperties"]["properties"], {"is", "slot"}}},
+        {"raid-card",
+         {&machine["cards"]["additionalProperties"]["properties"], {"is", "slot", "behind"}}},
+        {"pcie-switch",
+         {&machine["switches"]["additionalProperties"]["properties"], {"is", "slot"}}},
         {"ssd",
          {&machine["drives"]["additionalProperties"]["properties"],
-          {"is", "count", "state", "aged-by"}}},
+          {"is", "count", "state", "aged-by", "socket", "behind"}}},
         {"raid-engine",
          {&schema["$defs"]["array"]["properties"]["raid"]["properties"],
           {"level", "drives", "spares", "chunk", "engine", "stripe-cache", "reads-through-parity",

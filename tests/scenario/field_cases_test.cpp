@@ -112,7 +112,7 @@ loads:
     fio: {rw: write, bs: 1792k, ioengine: libaio, direct: 1, iodepth: 8, numjobs: 8,
           offset_increment: 10%}
     to: main
-run: {until: duration, warm-up: 60ms, duration: 120ms, scale: 8192}
+run: {until: duration, warm-up: 60ms, duration: 400ms, scale: 8192}
 )";
     const auto bandwidth = [&](const char* slot) {
         const RunResult r =
