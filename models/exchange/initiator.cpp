@@ -88,7 +88,7 @@ void Initiator::issue(Slot& s) {
     s.sent = true;
     s.deadline = clock_.now() + p_.timers.command;
     append(s);
-    if (!overdue_.is_set()) overdue_.set(s.deadline);
+    if (oldest_ == tag_of(s)) overdue_.set(s.deadline);
 
     WritePlan w{};
     if (r.op == Op::write) w = plan_write(p_, r.blocks, block);
