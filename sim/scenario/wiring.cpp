@@ -38,24 +38,36 @@ void limit_drive(Thing& thing, const DriveSchema& d, const SsdOptions& o, const 
 
 void add_machine(Graph& g, const MachineSchema& m, const Traffic& t) {
     g.add({m.name, ThingKind::machine, unlimited, {}});
-    const auto plug = [&](const std::string& path, const PcieOptions& options) {
+    const auto plug = [&](const std::string& path, const char* name, const PcieOptions& options,
+                          const std::string& behind) {
         const PcieLink link(options);
-        g.connect({path + "/link", path, m.name, link.write_rate(), link.read_rate()});
+        g.connect({join_path(path, name), path, join_path(m.name, behind), link.write_rate(),
+                   link.read_rate()});
     };
+    for (const SwitchSchema& s : m.switches) {
+        const std::string path = join_path(m.name, s.name);
+        g.add({path, ThingKind::pcie_switch, unlimited, {}});
+        plug(path, "uplink", uplink_options(m, s), {});
+    }
     for (const CardSchema& c : m.cards) {
         const std::string path = join_path(m.name, c.name);
         g.add({path, ThingKind::card, unlimited, {}});
-        plug(path, pcie_options(m, c.slot));
+        plug(path, "link", pcie_options(m, c.slot, c.behind), c.behind);
     }
     for (const DriveSchema& d : m.drives) {
         const SsdOptions o = ssd_options(d, m, {});
         Thing thing{d.path, ThingKind::drive, unlimited, {}};
         limit_drive(thing, d, o, t);
         g.add(std::move(thing));
-        plug(d.path, o.link);
+        plug(d.path, "link", o.link, d.behind);
     }
 }
 
+// A part of an array (main/lun/3) is the array.
+std::string thing_of(const Scenario& s, const std::string& target) {
+    if (s.array(target) || s.drive(target)) return target;
+    return target.substr(0, target.find('/'));
+}
 const std::string& machine_of(const Scenario& s, const std::string& target) {
     if (const ArraySchema* a = s.array(target)) return a->machine;
     for (const MachineSchema& m : s.machines)
@@ -102,6 +114,10 @@ std::vector<BoundLimit> grouped(const std::vector<Cut::Limit>& limits) {
 class Ceiling {
 public:
     Ceiling(const Scenario& s, const LoadSchema& l) : s_(s), load_(l) {
+        for (const std::string& t : l.to)
+            if (const std::string thing = thing_of(s, t);
+                !std::count(targets_.begin(), targets_.end(), thing))
+                targets_.push_back(thing);
         for (const LoadSchema& other : s.loads)
             for (const fio::Job& j : other.jobs) read_only_ &= !j.writes();
     }
@@ -109,18 +125,18 @@ public:
         Bytes largest, only;
         if (!sizes(false, largest, only)) return std::nullopt;
         const Graph g = wiring(s_, {false, largest, read_only_});
-        return flow(g.min_cut(load_.to, machines_of(s_, load_.to)), 1, only);
+        return flow(g.min_cut(targets_, machines_of(s_, targets_)), 1, only);
     }
     std::optional<BoundFlow> writes() const {
         Bytes largest, only;
         if (!sizes(true, largest, only) || together_on_parity()) return std::nullopt;
         // Commands of an array to its members may hold more than one request.
-        const bool drives = std::none_of(load_.to.begin(), load_.to.end(),
+        const bool drives = std::none_of(targets_.begin(), targets_.end(),
                                          [&](const std::string& t) { return s_.array(t); });
         const Graph g = wiring(s_, {true, drives ? largest : Bytes(0), false});
-        std::optional<BoundFlow> best = together(g, load_.to, only),
+        std::optional<BoundFlow> best = together(g, targets_, only),
                                  sum = BoundFlow{0, only, 1, {}};
-        for (const std::string& target : load_.to) {
+        for (const std::string& target : targets_) {
             const auto one = together(g, {target}, only);
             if (!one) return best;
             sum->bytes_per_s += one->bytes_per_s;
@@ -133,6 +149,7 @@ public:
 private:
     const Scenario& s_;
     const LoadSchema& load_;
+    Paths targets_;         // things
     bool read_only_ = true; // the whole scenario
 
     // Sequential clones that start at one place write the same blocks at the same time, and a line
@@ -147,7 +164,7 @@ private:
             same |= first && first->offset == j.offset;
             first = &j;
         }
-        return same && std::any_of(load_.to.begin(), load_.to.end(), [&](const std::string& t) {
+        return same && std::any_of(targets_.begin(), targets_.end(), [&](const std::string& t) {
                    const ArraySchema* const a = s_.array(t);
                    return a && has_parity(*a);
                });

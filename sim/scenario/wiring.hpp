@@ -1,8 +1,9 @@
-// A scenario as a graph: machines, their cards and drives on PCIe links, arrays over their drives.
+// A scenario as a graph: machines, their cards and drives on PCIe links and switches, arrays over
+// their drives.
 // Rates of links are those of models/pcie after its overhead; a drive's own limit is the least of
 // its stations (models/ssd) for the traffic asked about: servers / service time, the operational
-// law (Denning and Buzen 1978). Left out: sockets and memory, which limit nothing in any model, and
-// what processors can submit.
+// law (Denning and Buzen 1978). Left out: links between sockets (which memory data goes to is up to
+// the threads), memory, which limits nothing in any model, and what processors can submit.
 #pragma once
 #include "sim/report/bound.hpp"
 #include "sim/scenario/schema.hpp"

@@ -167,6 +167,23 @@ TEST_CASE("members of two kinds stand beside each other in the cut") {
     CHECK(b.read->cut[1].count == 6);
 }
 
+TEST_CASE("drives behind a PCIe switch share its uplink, as does a card's traffic") {
+    const std::string behind =
+        replaced(replaced(eight, "    cards: {gpu: {is: graid-sr1010, slot: x8 gen4 socket 0}}",
+                          "    switches: {fan: {is: broadcom-pex88096, slot: x16 gen4 socket 1}}\n"
+                          "    cards: {gpu: {is: graid-sr1010, slot: x16 gen4, behind: fan}}"),
+                 "count: 8,", "count: 8, behind: fan,");
+    const BoundResult b = bound({"loads/l/fio/rw=rw"}, behind);
+    CHECK(b.read->bytes_per_s == Approx(4 * up));
+    CHECK(b.read->cut.at(0).name == "box/fan/uplink");
+    CHECK(b.write->bytes_per_s == Approx(4 * down * 7 / 8));
+    const Graph g = wiring(scenario_of(behind));
+    CHECK(g.route("box/ssd/3", "box").things ==
+          std::vector<std::string>{"box/ssd/3", "box/fan", "box"});
+    CHECK(g.route("box/gpu", "box").links ==
+          std::vector<std::string>{"box/gpu/link", "box/fan/uplink"});
+}
+
 TEST_CASE("the graph of a scenario has its machines, cards, drives and arrays") {
     const Graph g = wiring(scenario_of(eight));
     CHECK(g.thing("box").kind == ThingKind::machine);
