@@ -1,4 +1,5 @@
 #include "sim/scenario/build.hpp"
+#include "sim/scenario/build_fabric.hpp"
 #include <algorithm>
 #include <cstdio>
 #include <unistd.h>
@@ -152,7 +153,12 @@ PriceList host_prices(const MachineSchema& m, const Scenario& s) {
     set(prices, Operation::drive_submit, cost(m.host, "drive_submit", clock));
     set(prices, Operation::drive_complete, cost(m.host, "drive_complete", clock));
     for (const CardSchema& c : m.cards)
-        set(prices, Operation::card_submit, cost(c.part, "card_submit", clock));
+        if (c.kind == CardKind::raid)
+            set(prices, Operation::card_submit, cost(c.part, "card_submit", clock));
+    if (m.has_ports()) add_initiator_prices(prices, m.host, clock);
+    for (const ArraySchema& a : s.arrays)
+        if (a.machine == m.name && a.exported && !runs_on_card(*a.exported))
+            add_target_prices(prices, a.exported->stack, clock);
     for (const ArraySchema& a : s.arrays) {
         if (a.machine != m.name || !a.engine) continue;
         set(prices, Operation::raid_read_chunk, cost(a.engine, "raid_read_chunk", clock));

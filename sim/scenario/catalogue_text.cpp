@@ -2,6 +2,7 @@
 #include "sim/base/text.hpp"
 #include "sim/scenario/build.hpp"
 #include "sim/scenario/install.hpp"
+#include "sim/scenario/text_lines.hpp"
 #include "sim/scenario/wiring.hpp"
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,67 +11,9 @@
 namespace storlab {
 
 namespace {
-constexpr size_t width = 110, label_width = 10;
-
-// A label, then pieces that wrap under the first of them.
-void put(std::string& out, std::string_view label, const std::vector<std::string>& pieces,
-         std::string_view between = " · ") {
-    std::string line = fmt::format("{:<{}}", label, label_width);
-    size_t used = line.size();
-    bool fresh = true;
-    for (const std::string& piece : pieces) {
-        if (!fresh && used + between.size() + piece.size() > width) {
-            out += line + '\n';
-            line = std::string(label_width, ' ');
-            used = label_width;
-            fresh = true;
-        }
-        if (!fresh) line += between;
-        used += piece.size() + (fresh ? 0 : between.size());
-        line += piece;
-        fresh = false;
-    }
-    out += line + '\n';
-}
-std::vector<std::string> words(std::string_view text) {
-    std::vector<std::string> all;
-    for (size_t at = 0; at < text.size();) {
-        const size_t end = std::min(text.find(' ', at), text.size());
-        if (end > at) all.emplace_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return all;
-}
-std::string counted(size_t n, const std::string& noun) {
-    return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
-}
-std::string titled(const Part& p) {
-    return p.title().empty() ? p.name() : p.title() + " (" + p.name() + ")";
-}
 // As written, without the quotes of a canonical scalar.
 std::string setting(const PartValue& v) {
     return v.value.is_scalar() ? v.value.as_text() : v.value.canonical();
-}
-
-// storage/ssd/0, storage/ssd/1, storage/ssd/2 -> storage/ssd/0-2
-std::string ranges(const std::vector<std::string>& paths) {
-    std::string out;
-    for (size_t i = 0; i < paths.size();) {
-        const size_t slash = paths[i].rfind('/') + 1;
-        const std::string group = paths[i].substr(0, slash), first = paths[i].substr(slash);
-        size_t last = i;
-        const auto number = [&](size_t at) { return paths[at].substr(slash); };
-        const bool numbered = slash > 0 && !first.empty() &&
-                              first.find_first_not_of("0123456789") == std::string::npos;
-        const size_t from = numbered ? std::stoul(first) : 0;
-        while (numbered && last + 1 < paths.size() && paths[last + 1].starts_with(group) &&
-               number(last + 1) == std::to_string(from + last + 1 - i))
-            last++;
-        out += (out.empty() ? "" : " ") + paths[i];
-        if (last > i) out += "-" + number(last);
-        i = last + 1;
-    }
-    return out;
 }
 
 std::string state_text(const DriveSchema& d) {
@@ -82,10 +25,11 @@ std::string state_text(const DriveSchema& d) {
     return "steady, aged by random writes of " + format_size(d.aged_by);
 }
 
-void machine_text(std::string& out, const MachineSchema& m) {
+// name: of all machines like it.
+void machine_text(std::string& out, const MachineSchema& m, const std::string& name) {
     const ProcessorOptions p = processor_options(m);
     put(out, "machine",
-        {m.name + ": " + titled(m.server),
+        {name + ": " + titled(m.server),
          fmt::format("{} x {}, {} threads at {:g} GHz", m.sockets, titled(m.cpu),
                      p.sockets * p.cores_per_socket * p.threads_per_core,
                      m.cpu.frequency("clock").value * 1e-9),
@@ -97,8 +41,13 @@ void machine_text(std::string& out, const MachineSchema& m) {
     };
     for (const SwitchSchema& s : m.switches)
         put(out, "  switch", {m.name + "/" + s.name + ": " + titled(s.part), at(s.slot, {})});
-    for (const CardSchema& c : m.cards)
-        put(out, "  card", {m.name + "/" + c.name + ": " + titled(c.part), at(c.slot, c.behind)});
+    for (size_t i = 0; i < m.cards.size();) { // a group was written in one place
+        std::vector<const CardSchema*> group;
+        const CardSchema& c = m.cards[i];
+        for (; i < m.cards.size() && to_string(m.cards[i].place) == to_string(c.place); i++)
+            group.push_back(&m.cards[i]);
+        put(out, "  card", {card_text(m, group), at(c.slot, c.behind)});
+    }
     for (size_t i = 0; i < m.drives.size();) { // the drives of a group share their part
         std::vector<std::string> paths;
         const DriveSchema& d = m.drives[i];
@@ -138,6 +87,8 @@ void array_text(std::string& out, const ArraySchema& a, const Scenario& s) {
     if (!a.spares.empty()) pieces.push_back("spare " + ranges(a.spares));
     if (a.reads_through_parity) pieces.push_back("reads go through the engine");
     put(out, "array", pieces);
+    if (const std::string text = volumes_text(a); !text.empty()) put(out, "  volumes", {text});
+    if (const std::string text = export_text(a); !text.empty()) put(out, "  export", {text});
 }
 
 std::string access_text(const fio::Job& j) {
@@ -157,8 +108,10 @@ std::string access_text(const fio::Job& j) {
 
 void load_text_of(std::string& out, const LoadSchema& l) {
     put(out, "load",
-        {l.name + ": from " + l.from + " to " + ranges(l.to),
+        {l.name + ": from " + ranges(l.from) + " to " + ranges(l.to) +
+             (l.split ? ", each a share" : ""),
          l.open ? "open loop, I/Os arrive at their rate" : "closed loop"});
+    if (l.paths) put(out, "  paths", paths_text(l));
     for (const fio::Job& j : l.jobs) {
         const fio::Depth depth = fio::effective_depth(j);
         put(out, "  job",
@@ -284,7 +237,7 @@ std::string one_part(const Part& p) {
         add("", v.note);
         size_t used = line.size();
         for (const std::string& word : words(origin)) {
-            if (used + word.size() > width && used > indent.size()) {
+            if (used + word.size() > screen_width && used > indent.size()) {
                 line.pop_back();
                 line += '\n' + indent;
                 used = indent.size();
@@ -306,11 +259,21 @@ std::string describe(const Scenario& s) {
     std::string out = s.title + '\n';
     if (!s.about.empty()) put(out, "", words(s.about), " ");
     out += '\n';
-    for (const MachineSchema& m : s.machines) machine_text(out, m);
+    for (size_t i = 0; i < s.machines.size();) {
+        const MachineSchema& m = s.machines[i];
+        std::vector<std::string> names; // machines of a group were written in one place
+        for (; i < s.machines.size() && to_string(s.machines[i].place) == to_string(m.place); i++)
+            names.push_back(s.machines[i].name);
+        machine_text(out, m, ranges(names));
+    }
+    switches_and_cables_text(out, s);
     for (const ArraySchema& a : s.arrays) array_text(out, a, s);
     for (const LoadSchema& l : s.loads) load_text_of(out, l);
-    for (const BoundResult& b : bounds_of(s))
-        for (const std::string& sentence : in_words(b)) put(out, "bound", words(sentence), " ");
+    const bool fabric = std::any_of(s.loads.begin(), s.loads.end(),
+                                    [&](const LoadSchema& l) { return needs_fabric(l, s); });
+    if (!fabric) // bounds over fabrics are to come
+        for (const BoundResult& b : bounds_of(s))
+            for (const std::string& sentence : in_words(b)) put(out, "bound", words(sentence), " ");
     run_text(out, s);
     assumptions_text(out, s);
     return out;

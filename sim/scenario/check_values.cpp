@@ -1,34 +1,38 @@
 // Every value that a run will read of a part is read once when the scenario is, so that a wrong one
 // is reported with its place and nothing is built from it. Limits are wide: beyond them no such
 // part exists, and a model would divide by nothing or run out of the clock.
+#include "sim/scenario/check_values.hpp"
 #include "sim/scenario/build.hpp"
+#include "sim/scenario/build_fabric.hpp"
 
 namespace storlab {
 
 namespace {
 constexpr Duration longest = Duration::s(1); // of one step of an I/O
 const Rate slowest = Rate::bytes_per_second(1e6), fastest = Rate::bytes_per_second(1e15);
+} // namespace
 
-void complain(const Part& part, std::string_view value, const std::string& what) {
+void complain_about(const Part& part, std::string_view value, const std::string& what) {
     part.node(value).complain(std::string(value) + " " + what);
 }
 void check_duration(const Part& part, std::string_view value) {
     if (part.duration(value) > longest)
-        complain(part, value, "is more than " + format_duration(longest));
+        complain_about(part, value, "is more than " + format_duration(longest));
 }
 void check_cost(const Part& part, std::string_view value, Hertz clock) {
     if (part.cost(value, clock) > longest)
-        complain(part, value, "takes more than " + format_duration(longest));
+        complain_about(part, value, "takes more than " + format_duration(longest));
 }
 void check_rate(const Part& part, std::string_view value) {
     const Rate r = part.rate(value);
-    if (r < slowest || r > fastest) complain(part, value, "must be 1MB/s to 1PB/s");
+    if (r < slowest || r > fastest) complain_about(part, value, "must be 1MB/s to 1PB/s");
 }
 void check_size(const Part& part, std::string_view value, Bytes unit, Bytes most) {
     const Bytes size = part.size(value);
     if (size < unit || size > most || size % unit != Bytes(0))
-        complain(part, value,
-                 "must be a multiple of " + format_size(unit) + " up to " + format_size(most));
+        complain_about(part, value,
+                       "must be a multiple of " + format_size(unit) + " up to " +
+                           format_size(most));
 }
 void check_slot(const Part& part, std::string_view value) {
     const Node node = part.node(value);
@@ -37,6 +41,10 @@ void check_slot(const Part& part, std::string_view value) {
         parse_slot(node.as_text(), node.place());
     } catch (const InputError& error) { node.complaints()->add(error); }
 }
+bool is_clock(Hertz clock) { return clock.value >= 1e6 && clock.value <= 1e12; }
+
+namespace {
+constexpr auto complain = complain_about;
 
 void check_server(const Part& p) {
     p.count("pcie_generation", {3, 5});
@@ -67,7 +75,7 @@ void check_cpu(const Part& p) {
 // The clock, or any if it is no clock: then the costs are not looked at.
 Hertz clock_of(const MachineSchema& m) {
     const Hertz clock = m.cpu.frequency("clock");
-    if (clock.value >= 1e6 && clock.value <= 1e12) return clock;
+    if (is_clock(clock)) return clock;
     complain(m.cpu, "clock", "must be 1MHz to 1000GHz");
     return {};
 }
@@ -128,7 +136,7 @@ void check_values(const Scenario& s) {
         const Hertz clock = clocks[m.name] = m.cpu ? clock_of(m) : Hertz{};
         if (m.host && clock.value > 0) check_host(m.host, clock);
         for (const CardSchema& c : m.cards)
-            if (c.part && clock.value > 0) check_card(c.part, clock);
+            if (c.part && c.kind == CardKind::raid && clock.value > 0) check_card(c.part, clock);
         std::string group; // the drives of a group share their part
         for (const DriveSchema& d : m.drives) {
             const std::string of = d.path.substr(0, d.path.rfind('/'));
@@ -139,6 +147,7 @@ void check_values(const Scenario& s) {
     for (const ArraySchema& a : s.arrays)
         if (const Hertz clock = clocks[a.machine]; a.engine && clock.value > 0)
             check_engine(a.engine, clock);
+    check_fabric_values(s);
 }
 
 } // namespace storlab

@@ -27,7 +27,9 @@ public:
         build_models(ModelDisk::Start::zeros);
     }
     Clock& clock() override { return world_; }
-    Cpu& new_thread(const std::string&, const std::string&) override { return cpu_; }
+    Cpu& new_thread(const std::string&, const std::string&, const std::vector<uint32_t>&) override {
+        return cpu_;
+    }
     void seal() override {}
     void fail_drive(const std::string& path) override { files_.at(path)->fail(); }
     std::vector<StationDescription> stations() const override { return {}; }

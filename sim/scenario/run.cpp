@@ -76,8 +76,11 @@ void Run::build_load(size_t i) {
     if (!control_.iolog.empty()) o.log = &log_;
     loads_.push_back(std::make_unique<fio::Load>(
         bed_.clock(), std::move(volumes), l.jobs,
-        [&](uint32_t, uint32_t) -> Cpu& { return bed_.new_thread(l.from, l.name); }, *observers_[i],
-        o));
+        [&](uint32_t job, uint32_t) -> Cpu& {
+            const std::vector<int>& allowed = l.jobs[job].cpus_allowed;
+            return bed_.new_thread(l.from.front(), l.name, {allowed.begin(), allowed.end()});
+        },
+        *observers_[i], o));
 }
 
 void Run::check_buffers(const LoadSchema& l) const {
@@ -243,6 +246,11 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
 } // namespace
 
 RunResult run(const Scenario& s, const RunControl& control, RunCost* cost) {
+    for (const LoadSchema& l : s.loads) // goes when testbeds wire fabrics
+        if (needs_fabric(l, s))
+            throw InputError(l.place, "load '" + l.name +
+                                          "' needs volumes, several machines or a fabric, which "
+                                          "storlab reads and checks but cannot run yet");
     if (control.real) {
         RealWorld world;
         const auto bed = real_testbed(s, world, control.folder);

@@ -59,8 +59,10 @@ Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {
     const Node run = top.optional("run");
     read_run(run, s);
     read_machines(top.required("machines"), catalogue, s);
+    read_network_switches(top.optional("switches"), catalogue, s);
+    read_cables(top.optional("cables"), s);
     read_arrays(top.optional("arrays"), catalogue, s);
-    read_loads(top.required("loads"), s);
+    read_loads(top.required("loads"), catalogue, s);
     if (const Node timeline = top.optional("timeline")) s.timeline = read_timeline(timeline);
     top.finish();
     default_until(s, run.is_map() && run.map().has("until"));
@@ -99,8 +101,14 @@ std::vector<const Part*> Scenario::parts() const {
             if (d.part) last = &d.part.name();
         }
     }
-    for (const ArraySchema& a : arrays)
+    for (const NetworkSwitchSchema& w : switches)
+        if (w.part) all.push_back(&w.part);
+    for (const ArraySchema& a : arrays) {
         if (a.engine) all.push_back(&a.engine);
+        if (a.exported && a.exported->stack) all.push_back(&a.exported->stack);
+    }
+    for (const LoadSchema& l : loads)
+        if (l.paths && l.paths->part) all.push_back(&l.paths->part);
     return all;
 }
 

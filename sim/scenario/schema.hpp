@@ -7,6 +7,7 @@
 #include "models/workload/fio/job_file.hpp"
 #include "sim/report/result.hpp"
 #include "sim/scenario/part.hpp"
+#include "sim/scenario/schema_fabric.hpp"
 #include "sim/scenario/timeline_text.hpp"
 #include <map>
 #include <optional>
@@ -28,11 +29,13 @@ struct SwitchSchema {
 };
 
 struct CardSchema {
-    std::string name;
+    std::string name; // fc, or fc/0 of a group with a count
     Part part;
     Slot slot;
     SourcePlace place;
     std::string behind; // a switch of the machine; empty: on a root port
+    CardKind kind = CardKind::raid;
+    std::vector<PortSchema> ports;
 };
 
 struct DriveSchema {  // one drive; a group of n makes n of them
@@ -47,15 +50,17 @@ struct DriveSchema {  // one drive; a group of n makes n of them
 };
 
 struct MachineSchema {
-    std::string name;
+    std::string name; // storage, or client/0 of a group with a count
     Part server, cpu, host;
     uint32_t sockets = 1;
     std::vector<SwitchSchema> switches;
     std::vector<CardSchema> cards;
     std::vector<DriveSchema> drives;
     SourcePlace place;
+    std::vector<int> interrupts; // CPUs that take those of the network, sorted; empty: all
 
     const SwitchSchema* pcie_switch(std::string_view name) const;
+    bool has_ports() const;
 };
 
 struct ArraySchema {
@@ -68,14 +73,22 @@ struct ArraySchema {
     uint32_t stripes = 0;
     bool reads_through_parity = false;
     Consistency consistency = Consistency::none;
+    std::string journal; // path of its drive
+    SourcePlace journal_place;
     Bytes bitmap_region;       // of a member; 0: no bitmap
     Rate speed_min, speed_max; // of a rebuild, a member
     SourcePlace place;
+    Bytes capacity;                    // at full size
+    std::vector<VolumeSchema> volumes; // in order; empty: the array is one volume of its name
+    std::optional<ExportSchema> exported;
 };
 
 struct LoadSchema {
-    std::string name, from;
-    std::vector<std::string> to; // arrays or drives
+    std::string name;
+    std::vector<std::string> from;   // machines, each of which runs the jobs
+    std::vector<std::string> to;     // arrays, volumes or drives
+    bool split = false;              // each machine has a share of them: see share_of
+    std::optional<PathSchema> paths; // where a machine reaches them over a fabric
     std::vector<fio::Job> jobs;
     std::vector<std::pair<std::string, std::string>> options; // as written, for the record
     bool open = false;
@@ -98,6 +111,9 @@ struct RunSchema {
 struct Scenario {
     std::string file, title, about;
     std::vector<MachineSchema> machines;
+    std::vector<NetworkSwitchSchema> switches;
+    std::vector<CableSchema> cables;
+    bool cables_sound = true; // otherwise what they lack to reach something is not told
     std::vector<ArraySchema> arrays;
     std::vector<LoadSchema> loads;
     std::vector<TimelineEvent> timeline;
@@ -110,6 +126,11 @@ struct Scenario {
     const MachineSchema* machine(std::string_view name) const;
     const ArraySchema* array(std::string_view name) const;
     const DriveSchema* drive(std::string_view path) const;
+    const NetworkSwitchSchema* network_switch(std::string_view name) const;
+    const PortSchema* port(std::string_view path) const;
+    // The array of that name or that has the volume; none for a drive.
+    const ArraySchema* array_of(std::string_view target) const;
+    const std::string& machine_of(std::string_view target) const; // of an array, volume or drive
     std::vector<const Part*> parts() const;
 };
 
@@ -125,7 +146,7 @@ Scenario read_scenario(std::string_view text, const std::string& name,
 // schema_*.cpp, one section each
 void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scenario);
 void read_arrays(const Node& node, const Catalogue& catalogue, Scenario& scenario);
-void read_loads(const Node& node, Scenario& scenario);
+void read_loads(const Node& node, const Catalogue& catalogue, Scenario& scenario);
 void read_run(const Node& node, Scenario& scenario);
 
 // schema_pcie.cpp

@@ -98,7 +98,6 @@ void note_what_has_no_effect(const fio::Job& j, std::vector<std::string>& notes)
     note(j.thinktime_spin > Duration{}, "thinktime_spin", "");
     note(j.thinktime_iotime > Duration{}, "thinktime_iotime", "");
     note(j.rate_ignore_thinktime, "rate_ignore_thinktime", "");
-    note(!j.cpus_allowed.empty(), "cpus_allowed", ": threads are spread over all cores");
     note(j.offload, "io_submit_mode", "; 'arrivals: open' makes the load an open one");
 }
 
@@ -214,41 +213,82 @@ void check_jobs(LoadSchema& load, RunSchema& run, Complaints& complaints) {
 }
 } // namespace
 
-void read_loads(const Node& node, Scenario& scenario) {
+namespace {
+// Machines that each run the jobs; the only one if there is one.
+std::vector<std::string> read_from(const Node& from, const Node& load, const Scenario& scenario) {
+    std::vector<std::string> machines;
+    for (const MachineSchema& m : scenario.machines) machines.push_back(m.name);
+    if (from) return select_names(from.as_patterns(), machines, "machine", *from.complaints());
+    if (machines.size() == 1) return machines;
+    load.complain("several machines: say where the load runs, with 'from'");
+    return {};
+}
+
+std::vector<std::string> targets_of(const Scenario& scenario) {
+    std::vector<std::string> targets;
+    for (const MachineSchema& m : scenario.machines)
+        for (const DriveSchema& d : m.drives) targets.push_back(d.path);
+    for (const ArraySchema& a : scenario.arrays) {
+        targets.push_back(a.name);
+        for (const VolumeSchema& v : a.volumes) targets.push_back(v.path);
+    }
+    return targets;
+}
+
+void check_targets(const Node& to, const LoadSchema& load, const Scenario& scenario) {
+    for (const std::string& target : load.to)
+        for (const ArraySchema& a : scenario.arrays) {
+            if (a.name == target && !a.volumes.empty())
+                to.complain("'" + target + "' is divided into volumes; aim at them, as '" +
+                            a.volumes.front().path + "'");
+            for (const auto* drives : {&a.drives, &a.spares})
+                if (std::count(drives->begin(), drives->end(), target))
+                    to.complain("'" + target + "' belongs to array '" + a.name +
+                                "': a load on the drive would overwrite the array; aim at '" +
+                                a.name + "'");
+        }
+}
+
+// CPUs that a job is pinned to must be there on every machine that runs it.
+void check_cpus(const LoadSchema& load, const Scenario& scenario, Complaints& complaints) {
+    for (const std::string& name : load.from) {
+        const MachineSchema& m = *scenario.machine(name);
+        if (!m.cpu) continue;
+        const int64_t cpus =
+            m.sockets * m.cpu.count("cores", {1, 1024}) * m.cpu.count("threads_per_core", {1, 8});
+        for (const fio::Job& j : load.jobs) {
+            if (j.cpus_allowed.empty() || j.cpus_allowed.back() < cpus) continue;
+            complaints.add(j.place, "job '" + j.name + "' is pinned to CPU " +
+                                        std::to_string(j.cpus_allowed.back()) + ", but '" + name +
+                                        "' has " + std::to_string(cpus) + ", counted from 0");
+            return;
+        }
+    }
+}
+} // namespace
+
+void read_loads(const Node& node, const Catalogue& catalogue, Scenario& scenario) {
     for (const Node::Entry& e : node.named()) {
         Fields f = e.value.map();
         LoadSchema load;
         load.name = e.key;
         load.place = e.key_place;
         const Node from = f.optional("from");
-        load.from = from.as_text(scenario.machines.size() == 1 ? scenario.machines[0].name : "");
-        std::vector<std::string> machines, targets;
-        for (const MachineSchema& m : scenario.machines) {
-            machines.push_back(m.name);
-            for (const DriveSchema& d : m.drives) targets.push_back(d.path);
-        }
-        for (const ArraySchema& a : scenario.arrays) targets.push_back(a.name);
-        if (!scenario.machine(load.from)) {
-            if (from)
-                from.complain("no machine '" + load.from + "'" + did_you_mean(load.from, machines));
-            else f.node().complain("several machines: say where the load runs, with 'from'");
-        }
+        load.from = read_from(from, f.node(), scenario);
         const Node to = f.required("to");
         if (to.is_sequence() && to.items().empty()) to.complain("a load needs an array or a drive");
         if (to)
-            load.to = select_names(to.as_patterns(), targets, "array or drive", *node.complaints());
-        for (const std::string& target : load.to)
-            for (const ArraySchema& a : scenario.arrays)
-                for (const auto* drives : {&a.drives, &a.spares})
-                    if (std::count(drives->begin(), drives->end(), target))
-                        to.complain("'" + target + "' belongs to array '" + a.name +
-                                    "': a load on the drive would overwrite the array; aim at '" +
-                                    a.name + "'");
+            load.to = select_names(to.as_patterns(), targets_of(scenario), "array or drive",
+                                   *node.complaints());
+        check_targets(to, load, scenario);
+        read_sharing(f, from, to, load);
+        read_paths(f, from, to, catalogue, load, scenario);
         load.open = f.optional("arrivals").as_one_of({"closed", "open"}, "closed") == "open";
         const Node jobs = f.required("fio");
         if (jobs) read_jobs(jobs, load, scenario);
         f.finish();
         check_jobs(load, scenario.run, *node.complaints());
+        check_cpus(load, scenario, *node.complaints());
         scenario.loads.push_back(std::move(load));
     }
     if (scenario.loads.empty() && node) node.complain("a scenario needs at least one load");

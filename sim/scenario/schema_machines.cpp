@@ -6,13 +6,18 @@ namespace storlab {
 
 namespace {
 constexpr int64_t most_drives = 1024, most_drives_of_machine = 4096; // of one group, of all
+constexpr int64_t most_cards = 32;                                   // of one group
 
 void read_cards(const Node& node, const Catalogue& catalogue, MachineSchema& m) {
     if (!node) return;
     for (const Node::Entry& e : node.named()) {
         Fields f = e.value.map();
-        CardSchema c{
-            e.key, find_part(catalogue, f.required("is"), "raid-card"), {}, e.key_place, {}};
+        CardSchema c;
+        c.name = e.key;
+        c.place = e.key_place;
+        c.part = find_card(catalogue, f.required("is"), c.kind);
+        const Node count = f.optional("count");
+        const int64_t n = count.as_count({1, most_cards}, 1);
         const Node slot = f.optional("slot"), behind = f.optional("behind");
         c.slot = read_slot(slot, c.part, e.key_place, m);
         c.behind = read_behind(behind, m);
@@ -20,7 +25,11 @@ void read_cards(const Node& node, const Catalogue& catalogue, MachineSchema& m) 
             slot.complain("a card behind a switch is on the switch's socket: leave the socket out");
         c.part.override_from(f);
         f.finish();
-        m.cards.push_back(std::move(c));
+        for (int64_t i = 0; i < n; i++) {
+            m.cards.push_back(c);
+            if (count) m.cards.back().name += "/" + std::to_string(i);
+            add_ports(m.cards.back(), m.name);
+        }
     }
 }
 
@@ -70,7 +79,8 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
     for (const Node::Entry& e : node.named()) {
         Fields f = e.value.map();
         MachineSchema m;
-        m.name = e.key;
+        const Node count = f.optional("count");
+        m.name = count ? e.key + "/0" : e.key;
         m.place = e.key_place;
         const Node is = f.required("is");
         m.server = find_part(catalogue, is, "server");
@@ -92,15 +102,16 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
         } else {
             m.host = catalogue.find("linux-host", e.key_place);
             scenario.assumptions.push_back(
-                {m.name + "/host", "linux-host", "assumed", "the scenario names none", {}});
+                {e.key + "/host", "linux-host", "assumed", "the scenario names none", {}});
         }
         read_switches(f.optional("switches"), catalogue, m);
         read_cards(f.optional("cards"), catalogue, m);
         read_drives(f.optional("drives"), catalogue, m);
+        m.interrupts = read_interrupts(f.optional("interrupts"), m);
         m.server.override_from(f);
         f.finish();
         settle_pcie(m, is, scenario);
-        scenario.machines.push_back(std::move(m));
+        add_machines(std::move(m), count, e.key, scenario);
     }
     if (scenario.machines.empty() && node) node.complain("a scenario needs at least one machine");
 }
@@ -129,9 +140,14 @@ std::vector<std::string> select_drives(const Node& node, const MachineSchema& m)
 void read_engine(const Node& node, const Catalogue& catalogue, const MachineSchema& m,
                  ArraySchema& a, Scenario& scenario) {
     const std::string name = node.as_text("md");
-    for (const CardSchema& c : m.cards)
-        if (c.name == name) a.card = name;
-    if (!a.card.empty()) return;
+    for (const CardSchema& c : m.cards) {
+        if (c.name != name) continue;
+        if (c.kind == CardKind::raid) a.card = name;
+        else
+            node.complain("card '" + name + "' is of kind " + std::string(to_string(c.kind)) +
+                          "; an engine is a raid-card");
+        return;
+    }
     const std::string part = name == "md" ? "linux-md-raid" : name;
     a.engine = catalogue.find(part, node ? node.place() : a.place);
     if (a.engine && !a.engine.require_kind("raid-engine", node ? node.place() : a.place))
@@ -141,10 +157,39 @@ void read_engine(const Node& node, const Catalogue& catalogue, const MachineSche
             {a.name + "/raid/engine", "md", "assumed", "the scenario names none", {}});
 }
 
+// The journal is one drive of the machine with nothing else to do.
+void read_journal(const Node& consistency, const Node& journal, const MachineSchema& m,
+                  ArraySchema& a) {
+    const bool parity = a.level == RaidLevel::raid5 || a.level == RaidLevel::raid6;
+    if (!parity || a.drives.size() > Journal::most_columns)
+        consistency.complain("a journal is for RAID 5 and 6 over at most " +
+                             std::to_string(Journal::most_columns) + " drives");
+    a.consistency = Consistency::journal;
+    if (!journal)
+        return consistency.complain("a journal is on a drive of its own: say which, as in "
+                                    "'journal: ssd/7'");
+    a.journal_place = journal.place();
+    const std::vector<std::string> drives = select_drives(journal, m);
+    if (drives.empty()) return;
+    if (drives.size() > 1)
+        return journal.complain("a journal is one drive; here are " +
+                                std::to_string(drives.size()));
+    a.journal = drives[0];
+    for (const auto* taken : {&a.drives, &a.spares})
+        if (std::count(taken->begin(), taken->end(), a.journal))
+            journal.complain("'" + a.journal + "' is " +
+                             (taken == &a.drives ? "a drive" : "a spare") +
+                             " of the array; its journal takes another one");
+}
+
 // What the array has against a loss of power; a region of the bitmap is of a member, as md's is.
-void read_consistency(Fields& f, ArraySchema& a) {
+void read_consistency(Fields& f, const MachineSchema& m, ArraySchema& a) {
     const Node consistency = f.optional("consistency"), bitmap = f.optional("bitmap");
-    const bool ppl = consistency.as_one_of({"none", "ppl"}, "none") == "ppl";
+    const Node journal = f.optional("journal");
+    const std::string kind = consistency.as_one_of({"none", "ppl", "journal"}, "none");
+    const bool ppl = kind == "ppl";
+    if (kind == "journal") read_journal(consistency, journal, m, a);
+    else if (journal) journal.complain("a journal is kept with 'consistency: journal' only");
     constexpr size_t most_members = 33; // a log entry has 32 bits for data columns
     if (ppl && (a.level != RaidLevel::raid5 || a.drives.size() > most_members))
         consistency.complain("a partial parity log is for RAID 5 over at most " +
@@ -154,6 +199,7 @@ void read_consistency(Fields& f, ArraySchema& a) {
     if (!bitmap) return;
     if (a.level == RaidLevel::raid0) bitmap.complain("RAID 0 has nothing a bitmap could speed up");
     else if (ppl) bitmap.complain("a bitmap is of no use beside a partial parity log");
+    else if (kind == "journal") bitmap.complain("a bitmap is of no use beside a journal");
     else if (region < a.chunk || region % a.chunk != Bytes(0) || region > Bytes::gib(64))
         bitmap.complain("a region of the bitmap is a multiple of the chunk up to 64GiB");
     else a.bitmap_region = region;
@@ -190,7 +236,7 @@ void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema
     if (!chunk)
         scenario.assumptions.push_back(
             {a.name + "/raid/chunk", "64 KiB", "assumed", "the scenario gives none", {}});
-    read_consistency(f, a);
+    read_consistency(f, m, a);
     read_engine(f.optional("engine"), catalogue, m, a, scenario);
     const int64_t from_part =
         a.engine && a.engine.has("stripe_cache") ? a.engine.count("stripe_cache") : 8192;
@@ -223,18 +269,23 @@ void read_arrays(const Node& node, const Catalogue& catalogue, Scenario& scenari
         if (!m && on)
             on.complain("no machine '" + a.machine + "'" + did_you_mean(a.machine, names));
         else if (!m) f.node().complain("several machines: say which the array is on, with 'on'");
-        if (scenario.machine(e.key))
-            f.node().complain("'" + e.key + "' is already the name of a machine");
+        if (const auto other = used_as(scenario, e.key))
+            f.node().complain("'" + e.key + "' is already the name of " + *other);
         const Node raid = f.required("raid");
         if (m && raid) read_raid(raid, catalogue, *m, a, scenario);
         else f.take("raid");
+        const Node volumes = f.optional("volumes"), exported = f.optional("export");
+        if (m) read_volumes(volumes, a, scenario);
+        if (m) read_export(exported, catalogue, a, scenario);
         f.finish();
+        const auto use = [&](const std::string& d) {
+            if (const auto [other, fresh] = user_of.emplace(d, a.name);
+                !fresh && other->second != a.name)
+                complain_at(d == a.journal ? a.journal_place : f.node().place(), d, other->second);
+        };
         for (const auto* list : {&a.drives, &a.spares})
-            for (const std::string& d : *list)
-                if (const auto [other, fresh] = user_of.emplace(d, a.name);
-                    !fresh && other->second != a.name)
-                    f.node().complain("drive '" + d + "' is already in array '" + other->second +
-                                      "'");
+            for (const std::string& d : *list) use(d);
+        if (!a.journal.empty()) use(a.journal);
         if (m) scenario.arrays.push_back(std::move(a));
     }
 }

@@ -12,8 +12,9 @@ class SimTestbed final : public Testbed {
 public:
     SimTestbed(const Scenario& scenario, const Slice& slice, Calendar& calendar);
     Clock& clock() override { return calendar_; }
-    Cpu& new_thread(const std::string& machine, const std::string& load) override {
-        Thread& t = machines_.at(machine)->processor.start_thread();
+    Cpu& new_thread(const std::string& machine, const std::string& load,
+                    const CpuSet& cpus) override {
+        Thread& t = machines_.at(machine)->processor.start_thread(cpus);
         threads_[load].push_back(&t);
         return t;
     }
@@ -75,6 +76,7 @@ SimTestbed::SimTestbed(const Scenario& s, const Slice& slice, Calendar& calendar
     for (const MachineSchema& m : s.machines) {
         auto& machine = machines_[m.name] = std::make_unique<Machine>(calendar, m, s);
         for (const CardSchema& c : m.cards) {
+            if (c.kind != CardKind::raid) continue;
             const PciePlace place = machine->place(static_cast<uint32_t>(c.slot.socket), c.behind);
             machine->cards[c.name] =
                 std::make_unique<RaidCard>(calendar, pcie_options(m, c.slot, c.behind),

@@ -26,8 +26,10 @@ class Testbed {
 public:
     virtual ~Testbed();
     virtual Clock& clock() = 0;
-    // A context for a clone of a load; the load's contexts together are a station of its name.
-    virtual Cpu& new_thread(const std::string& machine, const std::string& load) = 0;
+    // A context for a clone of a load, on these CPUs (empty: any); the load's contexts together are
+    // a station of its name.
+    virtual Cpu& new_thread(const std::string& machine, const std::string& load,
+                            const std::vector<uint32_t>& cpus) = 0;
     virtual void seal() = 0; // all threads exist
     virtual void fail_drive(const std::string& path) = 0;
     // Counts so far; differences of two moments give utilisation.

@@ -83,7 +83,8 @@ TEST_CASE("mistakes in machines") {
         {"host: {is: linux-host}", "host: {is: linux-host, load_reep: 1us}",
          "7:28: error: unknown key 'load_reep' in host; did you mean 'load_reap'?"},
         {"{raid: {is: graid-sr1010}}", "{raid: {is: bench-device-gc}}",
-         "8:24: error: part 'bench-device-gc' is of kind ssd; expected raid-card"},
+         "8:24: error: part 'bench-device-gc' is of kind ssd; expected raid-card, hba, nic or "
+         "dpu"},
         {"{raid: {is: graid-sr1010}}", "{raid: {is: graid-sr1010, slot: x3 gen4}}",
          "8:44: error: 'x3 gen4' is not a slot; write, for example, x8 gen4 socket 0 (x1 to x16, "
          "gen3 to gen5)"},

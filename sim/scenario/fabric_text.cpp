@@ -1,0 +1,67 @@
+// What `storlab check` says of ports, switches, cables, volumes and exports: a line for each that
+// was written, whatever it stands for.
+#include "sim/scenario/text_lines.hpp"
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace storlab {
+
+std::string card_text(const MachineSchema& m, const std::vector<const CardSchema*>& group) {
+    std::vector<std::string> paths;
+    for (const CardSchema* c : group) paths.push_back(m.name + "/" + c->name);
+    const CardSchema& c = *group.front();
+    std::string text = ranges(paths) + ": " + titled(c.part);
+    if (c.ports.empty()) return text;
+    text += fmt::format(", {} {}", counted(c.ports.size(), "port"),
+                        c.ports.size() == 1 ? "at up to " : "each at up to ");
+    return text + std::string(c.ports.front().speeds.front()->name);
+}
+
+std::string volumes_text(const ArraySchema& a) {
+    std::string text;
+    for (size_t i = 0; i < a.volumes.size();) {
+        std::vector<std::string> paths;
+        const VolumeSchema& v = a.volumes[i];
+        for (; i < a.volumes.size() && to_string(a.volumes[i].place) == to_string(v.place); i++)
+            paths.push_back(a.volumes[i].path);
+        text += (text.empty() ? "" : ", ") + ranges(paths) + " of " + format_size(v.size);
+        if (paths.size() > 1) text += " each";
+    }
+    return text;
+}
+
+std::string export_text(const ArraySchema& a) {
+    if (!a.exported) return {};
+    return fmt::format("{} on {}: {}, by {}", to_string(a.exported->protocol),
+                       counted(a.exported->ports.size(), "port"), ranges(a.exported->ports),
+                       titled(a.exported->stack));
+}
+
+void switches_and_cables_text(std::string& out, const Scenario& s) {
+    for (const NetworkSwitchSchema& w : s.switches) {
+        const auto taken = std::count_if(s.cables.begin(), s.cables.end(), [&](const auto& c) {
+            return c.a == w.name || c.b == w.name;
+        });
+        put(out, "switch",
+            {w.name + ": " + titled(w.part),
+             fmt::format("{} of {} cabled", taken, counted(w.ports, "port"))});
+    }
+    for (size_t i = 0; i < s.cables.size();) {
+        const CableSchema& c = s.cables[i];
+        size_t n = 0;
+        for (; i < s.cables.size() && to_string(s.cables[i].place) == to_string(c.place); i++) n++;
+        put(out, "cable",
+            {c.text, counted(n, "cable"), std::string(c.speed->name),
+             fmt::format("{:g} m", c.metres)});
+    }
+}
+
+std::vector<std::string> paths_text(const LoadSchema& l) {
+    const PathSchema& p = *l.paths;
+    std::vector<std::string> pieces{titled(p.part)};
+    if (p.policy) pieces.emplace_back(to_string(*p.policy));
+    if (p.ios) pieces.push_back(counted(*p.ios, "I/O") + " in a row");
+    return pieces;
+}
+
+} // namespace storlab

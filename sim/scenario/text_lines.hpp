@@ -1,0 +1,28 @@
+// Lines of `storlab check` and `storlab parts`: a label, then pieces that wrap under the first of
+// them.
+#pragma once
+#include "sim/scenario/schema.hpp"
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace storlab {
+
+constexpr size_t screen_width = 110;
+
+void put(std::string& out, std::string_view label, const std::vector<std::string>& pieces,
+         std::string_view between = " · ");
+std::vector<std::string> words(std::string_view text);
+std::string counted(size_t n, const std::string& noun); // "1 port", "2 ports"
+std::string titled(const Part& part);
+// storage/ssd/0, storage/ssd/1, storage/ssd/2 -> storage/ssd/0-2
+std::string ranges(const std::vector<std::string>& paths);
+
+// fabric_text.cpp
+std::string card_text(const MachineSchema& machine, const std::vector<const CardSchema*>& group);
+std::string volumes_text(const ArraySchema& array); // empty if it has none
+std::string export_text(const ArraySchema& array);  // empty if it has none
+void switches_and_cables_text(std::string& out, const Scenario& scenario);
+std::vector<std::string> paths_text(const LoadSchema& load);
+
+} // namespace storlab
