@@ -1,4 +1,4 @@
-// The command line: storlab run, check, parts, validate, bench, schema.
+// The command line: storlab run, check, knee, parts, validate, bench, schema.
 // Exit codes: 0 fine, 1 the run (or validation) failed, 2 the input is wrong.
 #include "sim/base/error.hpp"
 #include "sim/report/text.hpp"
@@ -6,6 +6,7 @@
 #include "sim/scenario/bench.hpp"
 #include "sim/scenario/catalogue_text.hpp"
 #include "sim/scenario/install.hpp"
+#include "sim/scenario/knee.hpp"
 #include "sim/scenario/run.hpp"
 #include "sim/scenario/validate.hpp"
 #include <CLI/CLI.hpp>
@@ -119,6 +120,13 @@ int check_verb(const RunOptions& o) {
     return 0;
 }
 
+int knee_verb(const RunOptions& o, KneeOptions k, const std::string& target) {
+    if (!target.empty()) k.target = parse_target(target);
+    k.json = o.json;
+    check_outputs(o);
+    return knee(load(o), k);
+}
+
 // Everything a user can cause ends here as a message; anything else is a bug and says so.
 template <class F> int guarded(F&& f) {
     try {
@@ -148,6 +156,8 @@ int main(int argc, char** argv) {
     std::string name, json;
     ValidateOptions v;
     BenchOptions b;
+    KneeOptions k;
+    std::string target;
 
     CLI::App* const run_command = app.add_subcommand("run", "run a scenario and print the answer");
     run_command->add_option("FILE", o.file, "scenario")->required();
@@ -167,7 +177,20 @@ int main(int argc, char** argv) {
     CLI::App* const check_command =
         app.add_subcommand("check", "read a scenario and say what it would run");
     check_command->add_option("FILE", o.file, "scenario")->required();
-    for (CLI::App* c : {run_command, check_command})
+
+    CLI::App* const knee_command = app.add_subcommand(
+        "knee", "vary a load: where latency bends, and how much load meets a latency target");
+    knee_command->add_option("FILE", o.file, "scenario")->required();
+    knee_command->add_option("--target", target,
+                             "a latency to stay within, e.g. p99=1ms or mean=300us");
+    knee_command->add_option("--load", k.load, "which load to vary, where there are several");
+    knee_command->add_flag("--open", k.open, "vary arrivals a second instead of I/Os in flight");
+    knee_command->add_option("--up-to", k.up_to,
+                             "most I/Os in flight (default: four times the "
+                             "scenario's, at least 256)");
+    knee_command->add_option("--seed", o.seed, "seed of all random streams");
+    knee_command->add_option("--json", o.json, "write the figures to this file");
+    for (CLI::App* c : {run_command, check_command, knee_command})
         c->add_option("--set", o.settings, "set a value of the scenario: path=value")
             ->type_size(1)
             ->allow_extra_args(false);
@@ -202,6 +225,7 @@ int main(int argc, char** argv) {
     return guarded([&]() -> int {
         if (*run_command) return run_verb(o);
         if (*check_command) return check_verb(o);
+        if (*knee_command) return knee_verb(o, k, target);
         if (*parts_command) return std::fputs(describe_parts(name).c_str(), stdout), 0;
         if (*validate_command) return validate(v);
         if (*bench_command) return bench(b);

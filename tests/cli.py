@@ -219,6 +219,23 @@ def test_bench(t):
     t.check(case["unverified"] and case["ios_per_cpu_s"], "with and without contents checked")
 
 
+def test_knee(t):
+    path = t.path("knee.json")
+    tiny = t.file("knee.yaml", TINY)
+    out = t.run("knee", tiny, "--up-to", "6", "--target", "mean=2ms", "--json", path)
+    t.check(out.returncode == FINE, "knee runs", out)
+    wrong = complaints(load_json("docs/schemas/knee.schema.json"), load_json(path))
+    t.check(not wrong, f"its figures fit their schema: {wrong[:3]}")
+    points = load_json(path)["points"]
+    t.check([p["load"] for p in points][:3] == [1, 2, 4], "from one I/O in flight, doubling", out)
+    t.check(all(a["iops"] < b["iops"] for a, b in zip(points, points[1:2])), "two do more than one")
+    for arguments, what in [(("--target", "p99=1"), "'1' has no unit"),
+                            (("--load", "user"), "did you mean 'users'?"),
+                            (("--up-to", "0"), "expected 1 to 65536")]:
+        out = t.run("knee", tiny, *arguments)
+        t.check(out.returncode == WRONG_INPUT and what in out.stderr, f"knee {arguments}", out)
+
+
 def test_schema_of_scenarios(t):
     import yaml  # python3-yaml, in .ci/packages
     schema = json.loads(t.run("schema").stdout)
@@ -264,7 +281,8 @@ def main():
         t = Suite(program, folder)
         t.check(os.access(program, os.X_OK), f"{program} is built")
         for test in (test_exit_codes, test_malformed, test_settings, test_settings_of_the_run,
-                     test_seeds_and_json, test_bench, test_schema_of_scenarios, test_interrupt):
+                     test_seeds_and_json, test_bench, test_knee, test_schema_of_scenarios,
+                     test_interrupt):
             try:
                 test(t)
             except Exception as error:  # a test that cannot go on is a failure, not the end

@@ -1,6 +1,7 @@
 #include "sim/scenario/bench_text.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
+#include "sim/report/table.hpp"
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -28,20 +29,7 @@ double ratio(uint64_t a, uint64_t b) {
 }
 std::string verdict(bool ok) { return ok ? "OK" : "below"; }
 
-using Row = std::array<std::string, 9>;
-
-std::string table(const std::vector<Row>& rows) {
-    std::array<size_t, std::tuple_size_v<Row>> widths{};
-    for (const Row& row : rows)
-        for (size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], row[i].size());
-    std::string out;
-    for (const Row& row : rows) {
-        std::string line = fmt::format("{:<{}}", row[0], widths[0]);
-        for (size_t i = 1; i < row.size(); i++) line += fmt::format("  {:>{}}", row[i], widths[i]);
-        out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
-    }
-    return out;
-}
+using Row = std::vector<std::string>;
 
 Row row_of(const BenchCase& c) {
     const BenchFigures& f = c.median();
@@ -113,7 +101,7 @@ std::string bench_text(const BenchReport& report) {
     for (const BenchCase& c : report.cases)
         if (c.failure.empty()) rows.push_back(row_of(c));
     std::string out = "per second of CPU time, median of the runs\n\n";
-    if (rows.size() > 1) out += table(rows) + '\n';
+    if (rows.size() > 1) out += text_table(rows) + '\n';
     for (const BenchCase& c : report.cases)
         if (!c.failure.empty()) out += fmt::format("{} FAILED: {}\n", c.name, c.failure);
     if (const auto r = report.growth(plain_case, garbage_case))

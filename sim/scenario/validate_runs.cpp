@@ -33,7 +33,12 @@ RunAnswer answer_of(const RunResult& r) {
         f.iops = iops(l);
         f.bytes_per_second = bandwidth_bytes(l);
         f.mean_s = all.latency.empty() ? 0 : all.latency.mean_ns() * 1e-9;
-        if (const auto p99 = all.latency.percentile(0.99)) f.p99_s = p99->in_seconds();
+        const auto percentile = [&](double p) {
+            const auto d = all.latency.percentile(p);
+            return d ? std::optional<double>(d->in_seconds()) : std::nullopt;
+        };
+        f.p50_s = percentile(0.5), f.p95_s = percentile(0.95);
+        f.p99_s = percentile(0.99), f.p999_s = percentile(0.999);
         f.iops_ci95 = l.iops_ci95;
         if (all.latency.empty()) a.failure = "load " + l.name + " finished no I/O";
         if (all.errors) a.failure = fmt::format("load {}: {} I/Os failed", l.name, all.errors);
@@ -52,7 +57,8 @@ RunAnswer answer_of(const RunResult& r) {
 std::string to_json(const RunAnswer& a) {
     Json loads = Json::object();
     for (const auto& [name, f] : a.loads)
-        loads[name] = {f.iops, f.bytes_per_second, f.mean_s, maybe(f.p99_s), maybe(f.iops_ci95)};
+        loads[name] = {f.iops,         f.bytes_per_second, f.mean_s,        maybe(f.p50_s),
+                       maybe(f.p95_s), maybe(f.p99_s),     maybe(f.p999_s), maybe(f.iops_ci95)};
     const Json j{{"failure", a.failure}, {"loads", loads},        {"cpu", a.cpu},
                  {"binds", a.binds},     {"trace", a.trace_hash}, {"partial", a.partial}};
     return j.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -64,7 +70,8 @@ RunAnswer answer_from_json(const std::string& text) {
         const Json j = Json::parse(text);
         a.failure = j.at("failure");
         for (const auto& [name, f] : j.at("loads").items())
-            a.loads[name] = {f.at(0), f.at(1), f.at(2), maybe(f.at(3)), maybe(f.at(4))};
+            a.loads[name] = {f.at(0),        f.at(1),        f.at(2),        maybe(f.at(3)),
+                             maybe(f.at(4)), maybe(f.at(5)), maybe(f.at(6)), maybe(f.at(7))};
         a.cpu = j.at("cpu");
         a.binds = j.at("binds");
         a.trace_hash = j.at("trace");

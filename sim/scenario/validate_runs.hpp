@@ -12,7 +12,7 @@ namespace storlab {
 
 struct LoadFigures {
     double iops = 0, bytes_per_second = 0, mean_s = 0;
-    std::optional<double> p99_s; // none: too few I/Os
+    std::optional<double> p50_s, p95_s, p99_s, p999_s; // none: too few I/Os
     std::optional<double> iops_ci95;
 };
 
