@@ -67,6 +67,16 @@ Slice slice_of(const Scenario& s, uint32_t payload) {
                                               std::to_string(b) +
                                               " blocks; set a smaller run/scale");
         }
+    for (const ArraySchema& a : s.arrays) {
+        if (a.journal.empty()) continue;
+        const uint64_t least = Journal::least_blocks(static_cast<uint32_t>(a.drives.size()));
+        const uint64_t b = slice_blocks(*s.drive(a.journal), slice);
+        if (b < least)
+            throw InputError(a.journal_place, scale + " the journal has only " + std::to_string(b) +
+                                                  " blocks; an array of " +
+                                                  std::to_string(a.drives.size()) +
+                                                  " drives takes " + std::to_string(least));
+    }
     const auto memory =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     const double needed = static_cast<double>(blocks) * (payload == sketch_bytes ? 28 : 4);

@@ -85,6 +85,7 @@ void array_text(std::string& out, const ArraySchema& a, const Scenario& s) {
         "chunk " + format_size(a.chunk), "holds " + format_size(usable),
         a.card.empty() ? "by " + titled(a.engine) : "by card " + a.machine + "/" + a.card};
     if (!a.spares.empty()) pieces.push_back("spare " + ranges(a.spares));
+    if (!a.journal.empty()) pieces.push_back("journal " + a.journal);
     if (a.reads_through_parity) pieces.push_back("reads go through the engine");
     put(out, "array", pieces);
     if (const std::string text = volumes_text(a); !text.empty()) put(out, "  volumes", {text});

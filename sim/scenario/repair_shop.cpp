@@ -8,8 +8,11 @@ RepairShop::RepairShop(const Scenario& s, Testbed& bed, Stage& stage)
     : s_(s), bed_(bed), stage_(stage) {
     for (const ArraySchema& a : s.arrays) {
         spares_[a.name] = a.spares;
-        if (Raid* const raid = bed.array(a.name))
-            raid->on_failure([this, &a](uint32_t member) { lost(a, member); });
+        Raid* const raid = bed.array(a.name);
+        if (!raid) continue;
+        raid->on_failure([this, &a](uint32_t member) { lost(a, member); });
+        raid->on_journal_failure(
+            [this, &a] { mark("lost", a.journal, "journal of " + a.name + ": no more writes"); });
     }
 }
 

@@ -9,6 +9,7 @@
 #include "sim/scenario/part.hpp"
 #include "sim/scenario/schema_fabric.hpp"
 #include "sim/scenario/timeline_text.hpp"
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -77,6 +78,13 @@ struct ArraySchema {
     SourcePlace journal_place;
     Bytes bitmap_region;       // of a member; 0: no bitmap
     Rate speed_min, speed_max; // of a rebuild, a member
+
+    bool uses(const std::string& drive) const {
+        const auto among = [&](const auto& list) {
+            return std::find(list.begin(), list.end(), drive) != list.end();
+        };
+        return drive == journal || among(drives) || among(spares);
+    }
     SourcePlace place;
     Bytes capacity;                    // at full size
     std::vector<VolumeSchema> volumes; // in order; empty: the array is one volume of its name

@@ -241,11 +241,10 @@ void check_targets(const Node& to, const LoadSchema& load, const Scenario& scena
             if (a.name == target && !a.volumes.empty())
                 to.complain("'" + target + "' is divided into volumes; aim at them, as '" +
                             a.volumes.front().path + "'");
-            for (const auto* drives : {&a.drives, &a.spares})
-                if (std::count(drives->begin(), drives->end(), target))
-                    to.complain("'" + target + "' belongs to array '" + a.name +
-                                "': a load on the drive would overwrite the array; aim at '" +
-                                a.name + "'");
+            if (a.uses(target))
+                to.complain("'" + target + "' belongs to array '" + a.name +
+                            "': a load on the drive would overwrite the array; aim at '" + a.name +
+                            "'");
         }
 }
 

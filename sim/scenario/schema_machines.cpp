@@ -1,4 +1,5 @@
 // machines: servers with processors, cards and drives. arrays: RAID over drives of one machine.
+#include "models/raid/journal.hpp"
 #include "sim/scenario/schema.hpp"
 #include <algorithm>
 
@@ -256,10 +257,17 @@ void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema
 void read_arrays(const Node& node, const Catalogue& catalogue, Scenario& scenario) {
     if (!node) return;
     std::map<std::string, std::string> user_of; // drive -> array
+    std::string user;
+    const auto use = [&](const std::string& drive, const SourcePlace& place) {
+        const auto [other, fresh] = user_of.emplace(drive, user);
+        if (!fresh && other->second != user)
+            node.complaints()->add(place, "drive '" + drive + "' is already in array '" +
+                                              other->second + "'");
+    };
     for (const Node::Entry& e : node.named()) {
         Fields f = e.value.map();
         ArraySchema a;
-        a.name = e.key;
+        a.name = user = e.key;
         a.place = e.key_place;
         const Node on = f.optional("on");
         a.machine = on.as_text(scenario.machines.size() == 1 ? scenario.machines[0].name : "");
@@ -278,14 +286,9 @@ void read_arrays(const Node& node, const Catalogue& catalogue, Scenario& scenari
         if (m) read_volumes(volumes, a, scenario);
         if (m) read_export(exported, catalogue, a, scenario);
         f.finish();
-        const auto use = [&](const std::string& d) {
-            if (const auto [other, fresh] = user_of.emplace(d, a.name);
-                !fresh && other->second != a.name)
-                complain_at(d == a.journal ? a.journal_place : f.node().place(), d, other->second);
-        };
         for (const auto* list : {&a.drives, &a.spares})
-            for (const std::string& d : *list) use(d);
-        if (!a.journal.empty()) use(a.journal);
+            for (const std::string& d : *list) use(d, f.node().place());
+        if (!a.journal.empty()) use(a.journal, a.journal_place);
         if (m) scenario.arrays.push_back(std::move(a));
     }
 }

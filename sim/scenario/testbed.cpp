@@ -19,6 +19,7 @@ void Testbed::build_array(const ArraySchema& a, Clock& clock, Cpu& engine, SpinL
     for (const std::string& d : a.drives) members.push_back(drives_.at(d));
     RaidOptions o = raid_options(a, scenario_, slice_);
     o.lock = lock;
+    if (!a.journal.empty()) o.journal = drives_.at(a.journal);
     targets_[a.name] =
         (arrays_[a.name] = std::make_unique<Raid>(clock, engine, std::move(members), o)).get();
 }
