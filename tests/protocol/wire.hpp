@@ -37,6 +37,7 @@ public:
         a.peer = &b;
         b.peer = &a;
         current_ = &a;
+        if (connected_anew) connected_anew();
         accept(b);
         return &a;
     }
@@ -66,6 +67,9 @@ public:
     int64_t cut_at = -1; // the session ends with this message of the log, counted from 0
     Cut cut_how = Cut::told;
     std::function<void(const Message&, bool to_target)> watch;
+    std::function<void()> connected_anew;
+    // What a message becomes on its way, if anything.
+    std::function<void(Message&, bool to_target)> through;
 
 private:
     struct End;
@@ -138,6 +142,7 @@ private:
         if (jitter > Duration())
             d += Duration::ps(
                 static_cast<int64_t>(random_.below(static_cast<uint64_t>(jitter.count_ps()))));
+        if (through) through(p, from.initiator);
         p.to = from.peer;
         from.last_arrival = later(from.last_arrival, calendar_.now() + d);
         p.fire = [](Event& e) {
