@@ -231,12 +231,27 @@ void Network::describe(std::vector<StationDescription>& out) const {
         out.push_back({name, "association", 1, a.station.count(now)});
 }
 
-std::vector<WireDescription> Network::wires() const {
-    std::vector<WireDescription> all;
+std::vector<StationCapacity> Network::capacities() const {
+    const auto per_second = [](Duration d) {
+        return d > Duration{} ? Iops(1 / d.in_seconds()) : Iops();
+    };
+    std::vector<StationCapacity> all;
     for (const Cable& c : cables_)
         for (const Wire* w : {c.there, c.back})
-            all.push_back({w->options().name, c.name, w->options().rate});
+            all.push_back({w->options().name, c.name, w->options().rate, {}});
+    for (const Adapter& a : adapters_)
+        all.push_back(
+            {a.name(), "", {}, per_second(a.options().per_command + a.options().per_message)});
+    for (const auto& [name, a] : associations_)
+        all.push_back(
+            {name, "", Rate::bytes_per_second(1e12 / a.ps_per_byte), per_second(a.per_answer)});
     return all;
+}
+
+size_t Network::messages_idle() const {
+    size_t n = 0;
+    for (const Event* e = free_packets_; e; e = e->next) n++;
+    return n;
 }
 
 uint64_t Network::interrupts(std::string_view port) const {

@@ -51,9 +51,11 @@ struct ConnectionOptions {
 struct ConnectionEnds {
     Connection *a = nullptr, *b = nullptr; // null: no way there now
 };
-struct WireDescription { // for drawing
-    std::string name, cable;
-    Rate rate;
+struct StationCapacity { // for drawing and for bounds; zero: no limit of that kind
+    std::string name;    // as described
+    std::string cable;   // of a wire
+    Rate bytes;
+    Iops commands;
 };
 struct NetworkCounts {
     uint64_t delivered = 0, lost = 0; // lost: by faults
@@ -86,12 +88,13 @@ public:
     void set_power(std::string_view name, bool on);
 
     void describe(std::vector<StationDescription>& out) const;
-    std::vector<WireDescription> wires() const;
+    std::vector<StationCapacity> capacities() const; // of all that is described, in its order
     std::vector<std::string> cable_names() const;
     std::vector<std::string> port_names() const;
     const NetworkCounts& counts() const { return counts_; }
     uint64_t interrupts(std::string_view port) const;
     size_t messages_made() const { return packets_.size(); } // the most there ever were at once
+    size_t messages_idle() const;                            // of those, in the pool now
     size_t connections_made() const { return links_.size(); }
 
     // For connections.

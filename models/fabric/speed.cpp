@@ -4,7 +4,8 @@
 namespace storlab {
 
 namespace {
-using enum FabricKind;
+constexpr auto fibre_channel = FabricKind::fibre_channel, ethernet = FabricKind::ethernet,
+               infiniband = FabricKind::infiniband, sas = FabricKind::sas;
 constexpr LinkSpeed speeds[] = {{"8GFC", fibre_channel, 8.5, 8, 10},
                                 {"16GFC", fibre_channel, 14.025, 64, 66},
                                 {"32GFC", fibre_channel, 28.05, 64, 66},
