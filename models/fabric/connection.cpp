@@ -112,7 +112,7 @@ void ConnectionEnd::close() {
     network().retire(link());
 }
 
-void ConnectionEnd::set_route(const Route* route, Duration back) {
+void ConnectionEnd::set_route(const WirePath* route, Duration back) {
     bool dark = !route_;
     if (route_)
         for (const Wire* w : *route_) dark = dark || w->dark();
@@ -123,7 +123,7 @@ void ConnectionEnd::set_route(const Route* route, Duration back) {
     next_back_ = back;
 }
 
-void ConnectionEnd::take_route(const Route* route, Duration back) {
+void ConnectionEnd::take_route(const WirePath* route, Duration back) {
     route_ = route;
     back_ = back;
     next_route_ = nullptr;
@@ -134,7 +134,7 @@ void ConnectionEnd::take_route(const Route* route, Duration back) {
     if (!waiting_.empty()) pump();
 }
 
-void ConnectionEnd::tick(const Tick& t) {
+void ConnectionEnd::tick(const ConnectionTick& t) {
     if (t.kind == TickKind::lost) return fail(t.why);
     if (dead_) return;
     switch (t.kind) {

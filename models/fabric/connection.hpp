@@ -12,10 +12,10 @@
 namespace storlab {
 
 class Network;
-struct Port;
-struct Link;
+struct FabricPort;
+struct ConnectionPair;
 
-using Route = std::vector<Wire*>;
+using WirePath = std::vector<Wire*>;
 
 struct AssociationStation {
     std::string name;
@@ -25,7 +25,7 @@ struct AssociationStation {
 };
 
 enum class TickKind : uint8_t { acknowledged, timeout, gap, lost };
-struct Tick : Event { // a date of a connection; void if the connection is over by then
+struct ConnectionTick : Event { // a date of a connection; void if the connection is over by then
     ConnectionEnd* end = nullptr;
     uint32_t incarnation = 0, serial = 0;
     TickKind kind = TickKind::lost;
@@ -38,9 +38,9 @@ public:
     using Counted = bool (*)(const Message&);
     struct Start {
         Network* network;
-        Link* link;
+        ConnectionPair* link;
         ConnectionEnd* peer;
-        Port* port;
+        FabricPort* port;
         AssociationStation* association;
         Counted counted;
         FrameFormat format;
@@ -56,10 +56,10 @@ public:
 
     // The hardware's side.
     Network& network() const { return *s_.network; }
-    Link& link() const { return *s_.link; }
-    Port& port() const { return *s_.port; }
+    ConnectionPair& link() const { return *s_.link; }
+    FabricPort& port() const { return *s_.port; }
     ConnectionEnd& peer() const { return *s_.peer; }
-    const Route* route() const { return route_; }
+    const WirePath* route() const { return route_; }
     bool dead() const { return dead_; }
     bool told() const { return told_; }
     bool closed() const { return closed_; }
@@ -67,12 +67,12 @@ public:
     Instant in_order(Instant at) { return last_arrival_ = later(last_arrival_, at); }
     // back: what an acknowledgement takes. The new route is taken when nothing is under way on the
     // old one, or that is dark.
-    void set_route(const Route* route, Duration back);
+    void set_route(const WirePath* route, Duration back);
     void on_wire(Packet& p, Instant ready);
     void arrived(Packet& p); // one of this end's, at the peer's port
     void lost(Packet& p);    // one of this end's
     const FrameFormat& format() const { return s_.format; }
-    void tick(const Tick& t);
+    void tick(const ConnectionTick& t);
     void die();          // says nothing any more
     void die_unheard() { // and its user is not told
         told_ = true;
@@ -86,7 +86,7 @@ private:
     };
     Start s_;
     Receiver* receiver_ = nullptr;
-    const Route *route_ = nullptr, *next_route_ = nullptr;
+    const WirePath *route_ = nullptr, *next_route_ = nullptr;
     Duration back_, next_back_;
     bool dead_ = true, told_ = true, closed_ = true, windowed_ = false;
     uint32_t travelling_ = 0;
@@ -104,7 +104,7 @@ private:
     Duration timeout_;
     Instant stalled_since_, last_cut_;
 
-    void take_route(const Route* route, Duration back);
+    void take_route(const WirePath* route, Duration back);
     void transmit(Packet& p, uint32_t part);
     void arrived_reliably(Packet& p);
     void take_in(Packet& p);
@@ -122,7 +122,8 @@ private:
     void fail(Loss why);
 };
 
-struct Link { // both ends; used again when both are closed and all their messages are back
+struct ConnectionPair { // both ends; used again when both are closed and all their messages are
+                        // back
     ConnectionEnd ends[2];
     uint64_t ordinal = 0;
     uint32_t incarnation = 0, messages = 0;

@@ -11,25 +11,25 @@ void Network::set_cable(std::string_view name, CableState state) {
 }
 
 void Network::set_power(std::string_view name, bool on) {
-    const auto means = [&](const Node& n) {
+    const auto means = [&](const FabricNode& n) {
         return n.name == name || (!n.is_switch && n.port.options.machine == name);
     };
     bool any = false;
-    for (Node& n : nodes_)
+    for (FabricNode& n : nodes_)
         if (means(n)) {
             n.powered = on;
             any = true;
         }
     STORLAB_ENSURE(any);
     if (!on)
-        for (Link& link : links_)
+        for (ConnectionPair& link : links_)
             for (ConnectionEnd& end : link.ends)
                 if (!end.closed() && means(*end.port().node)) end.die_unheard();
-    for (Cable& c : cables_)
+    for (FabricCable& c : cables_)
         if (means(*c.a) || means(*c.b)) change(c);
 }
 
-void Network::change(Cable& c) {
+void Network::change(FabricCable& c) {
     const bool lit = c.state != CableState::down && c.a->powered && c.b->powered;
     c.there->set_silent(c.state == CableState::silent);
     c.back->set_silent(c.state == CableState::silent);
@@ -47,15 +47,15 @@ void Network::change(Cable& c) {
     calendar_.schedule(*reroute_, reroute_->last);
 }
 
-void Network::cut(Cable& c) {
+void Network::cut(FabricCable& c) {
     const Instant now = calendar_.now();
     EventQueue queued;
     c.there->darken(queued);
     c.back->darken(queued);
     while (!queued.empty()) lose(static_cast<Packet&>(queued.pop()));
-    for (Link& link : links_) {
+    for (ConnectionPair& link : links_) {
         const auto at_cable = [&](const ConnectionEnd& end) {
-            const Node* const n = end.port().node;
+            const FabricNode* const n = end.port().node;
             return n == c.a || n == c.b;
         };
         for (ConnectionEnd& end : link.ends) {
@@ -73,7 +73,7 @@ void Network::cut(Cable& c) {
 void Network::find_ways() {
     if (calendar_.now() < reroute_->last) return calendar_.schedule(*reroute_, reroute_->last);
     reroute_->armed = false;
-    for (Link& link : links_) {
+    for (ConnectionPair& link : links_) {
         if (link.ends[0].dead() || link.ends[1].dead() || set_routes(link)) continue;
         for (ConnectionEnd& end : link.ends)
             if (!end.sends_again())
@@ -83,12 +83,12 @@ void Network::find_ways() {
 
 std::vector<std::string> Network::cable_names() const {
     std::vector<std::string> names;
-    for (const Cable& c : cables_) names.push_back(c.name);
+    for (const FabricCable& c : cables_) names.push_back(c.name);
     return names;
 }
 std::vector<std::string> Network::port_names() const {
     std::vector<std::string> names;
-    for (const Node& n : nodes_)
+    for (const FabricNode& n : nodes_)
         if (!n.is_switch) names.push_back(n.name);
     return names;
 }

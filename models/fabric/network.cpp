@@ -16,7 +16,7 @@ Adapter& Network::add_adapter(std::string name, const AdapterOptions& options) {
 
 void Network::add_port(std::string name, const PortOptions& options) {
     STORLAB_ENSURE(is_path(name) && options.usable_share > 0 && options.usable_share <= 1);
-    Node& n = nodes_.emplace_back(Node{.name = name});
+    FabricNode& n = nodes_.emplace_back(FabricNode{.name = name});
     STORLAB_ENSURE(node_named_.emplace(name, &n).second);
     n.port.options = options;
     n.port.node = &n;
@@ -25,28 +25,29 @@ void Network::add_port(std::string name, const PortOptions& options) {
 
 void Network::add_switch(std::string name, const SwitchOptions& options) {
     STORLAB_ENSURE(is_path(name) && options.buffer > 0);
-    Node& n = nodes_.emplace_back(Node{.name = name, .is_switch = true, .as_switch = options});
+    FabricNode& n =
+        nodes_.emplace_back(FabricNode{.name = name, .is_switch = true, .as_switch = options});
     STORLAB_ENSURE(node_named_.emplace(name, &n).second);
 }
 
-Node& Network::node(std::string_view name) {
+FabricNode& Network::node(std::string_view name) {
     const auto found = node_named_.find(name);
     STORLAB_ENSURE(found != node_named_.end());
     return *found->second;
 }
-Node& Network::port(std::string_view name) {
-    Node& n = node(name);
+FabricNode& Network::port(std::string_view name) {
+    FabricNode& n = node(name);
     STORLAB_ENSURE(!n.is_switch);
     return n;
 }
 
 void Network::cable(std::string_view a, std::string_view b, CableOptions options) {
-    Node &from = node(a), &to = node(b);
+    FabricNode &from = node(a), &to = node(b);
     STORLAB_ENSURE(&from != &to);
-    for (const Node* end : {&from, &to}) // a port has one socket
+    for (const FabricNode* end : {&from, &to}) // a port has one socket
         STORLAB_ENSURE(end->is_switch || end->ways.empty());
     if (options.name.empty()) options.name = from.name + " - " + to.name;
-    Cable& c = cables_.emplace_back(Cable{.name = options.name, .a = &from, .b = &to});
+    FabricCable& c = cables_.emplace_back(FabricCable{.name = options.name, .a = &from, .b = &to});
     STORLAB_ENSURE(cable_named_.emplace(c.name, &c).second);
     c.there = &add_wire(from, to, c, options);
     c.back = &add_wire(to, from, c, options);
@@ -54,7 +55,7 @@ void Network::cable(std::string_view a, std::string_view b, CableOptions options
     to.ways.push_back({&from, c.back, c.there, &c});
 }
 
-Wire& Network::add_wire(Node& from, Node& to, Cable& c, const CableOptions& o) {
+Wire& Network::add_wire(FabricNode& from, FabricNode& to, FabricCable& c, const CableOptions& o) {
     const Duration propagation = per_metre.scaled(o.metres);
     Rate rate = o.speed.rate();
     if (o.credits)
@@ -73,7 +74,7 @@ Wire& Network::add_wire(Node& from, Node& to, Cable& c, const CableOptions& o) {
     return wires_.emplace_back(calendar_, std::move(w));
 }
 
-AssociationStation* Network::association(const Port& from, const Port& to) {
+AssociationStation* Network::association(const FabricPort& from, const FabricPort& to) {
     const AssociationOptions& o = from.options.association;
     if (o.scope == AssociationScope::none) return nullptr;
     const bool by_port = o.scope == AssociationScope::remote_port;
@@ -88,11 +89,11 @@ AssociationStation* Network::association(const Port& from, const Port& to) {
 
 ConnectionEnds Network::connect(std::string_view a, std::string_view b,
                                 const ConnectionOptions& o) {
-    Port &pa = port(a).port, &pb = port(b).port;
-    Route there, back;
+    FabricPort &pa = port(a).port, &pb = port(b).port;
+    WirePath there, back;
     if (!find_way(*pa.node, *pb.node, 0, there, back)) return {};
     if (free_links_.empty()) free_links_.push_back(&links_.emplace_back());
-    Link& link = *free_links_.back();
+    ConnectionPair& link = *free_links_.back();
     free_links_.pop_back();
     link.ordinal = connections_++;
     ConnectionEnd &x = link.ends[0], &y = link.ends[1];
@@ -120,34 +121,34 @@ Packet& Network::take(ConnectionEnd& end) {
 }
 
 void Network::give(Packet& p) {
-    Link& link = p.end->link();
+    ConnectionPair& link = p.end->link();
     p.next = free_packets_;
     free_packets_ = &p;
     link.messages--;
     retire(link);
 }
 
-void Network::retire(Link& link) {
+void Network::retire(ConnectionPair& link) {
     if (link.messages || !link.ends[0].closed() || !link.ends[1].closed()) return;
     link.incarnation++;
     free_links_.push_back(&link);
 }
 
-void Network::tick(ConnectionEnd& end, Tick what, Instant at) {
+void Network::tick(ConnectionEnd& end, ConnectionTick what, Instant at) {
     if (!free_ticks_) {
-        Tick& fresh = ticks_.emplace_back();
+        ConnectionTick& fresh = ticks_.emplace_back();
         fresh.next = free_ticks_;
         free_ticks_ = &fresh;
     }
-    Tick& t = static_cast<Tick&>(*free_ticks_);
+    ConnectionTick& t = static_cast<ConnectionTick&>(*free_ticks_);
     free_ticks_ = t.next;
     t = what;
     t.end = &end;
     t.incarnation = end.link().incarnation;
     t.phase = Phase::timer;
     t.fire = [](Event& e) {
-        Tick& self = static_cast<Tick&>(e);
-        const Tick copy = self;
+        ConnectionTick& self = static_cast<ConnectionTick&>(e);
+        const ConnectionTick copy = self;
         Network& n = copy.end->network();
         self.next = n.free_ticks_;
         n.free_ticks_ = &self;
@@ -157,7 +158,7 @@ void Network::tick(ConnectionEnd& end, Tick what, Instant at) {
 }
 
 void Network::tell(ConnectionEnd& end, Loss why, Instant at) {
-    Tick t;
+    ConnectionTick t;
     t.kind = TickKind::lost;
     t.why = why;
     tick(end, t, at);
@@ -200,7 +201,7 @@ void Network::at_switch(Event& e) {
 
 void Network::at_port(Event& e) {
     Packet& p = static_cast<Packet&>(e);
-    Port& port = p.end->peer().port();
+    FabricPort& port = p.end->peer().port();
     const Instant now = p.at;
     const Duration coalesce = port.options.coalesce;
     if (p.signalled) port.waiting--;
@@ -236,7 +237,7 @@ std::vector<StationCapacity> Network::capacities() const {
         return d > Duration{} ? Iops(1 / d.in_seconds()) : Iops();
     };
     std::vector<StationCapacity> all;
-    for (const Cable& c : cables_)
+    for (const FabricCable& c : cables_)
         for (const Wire* w : {c.there, c.back})
             all.push_back({w->options().name, c.name, w->options().rate, {}});
     for (const Adapter& a : adapters_)

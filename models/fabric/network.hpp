@@ -63,8 +63,8 @@ struct NetworkCounts {
     uint64_t sent_again = 0, timeouts = 0;
 };
 
-struct Cable;
-struct Node;
+struct FabricCable;
+struct FabricNode;
 
 class Network {
 public:
@@ -101,8 +101,8 @@ public:
     Calendar& calendar() const { return calendar_; }
     Packet& take(ConnectionEnd& end);
     void give(Packet& p);
-    void retire(Link& link); // if nobody needs it any more
-    void tick(ConnectionEnd& end, Tick what, Instant at);
+    void retire(ConnectionPair& link); // if nobody needs it any more
+    void tick(ConnectionEnd& end, ConnectionTick what, Instant at);
     void tell(ConnectionEnd& end, Loss why, Instant at);
     void lose(Packet& p);
     NetworkCounts& count() { return counts_; }
@@ -110,33 +110,34 @@ public:
 private:
     Calendar& calendar_;
     NetworkOptions options_;
-    std::deque<Node> nodes_; // ports and switches
-    std::deque<Cable> cables_;
+    std::deque<FabricNode> nodes_; // ports and switches
+    std::deque<FabricCable> cables_;
     std::deque<Wire> wires_;
     std::deque<Adapter> adapters_;
-    std::map<std::string, Node*, std::less<>> node_named_;
-    std::map<std::string, Cable*, std::less<>> cable_named_;
+    std::map<std::string, FabricNode*, std::less<>> node_named_;
+    std::map<std::string, FabricCable*, std::less<>> cable_named_;
     std::map<std::string, AssociationStation, std::less<>> associations_;
-    std::map<Route, std::unique_ptr<const Route>> routes_;
-    std::deque<Link> links_;
-    std::vector<Link*> free_links_;
+    std::map<WirePath, std::unique_ptr<const WirePath>> routes_;
+    std::deque<ConnectionPair> links_;
+    std::vector<ConnectionPair*> free_links_;
     std::deque<Packet> packets_;
     Event *free_packets_ = nullptr, *free_ticks_ = nullptr;
-    std::deque<Tick> ticks_;
+    std::deque<ConnectionTick> ticks_;
     NetworkCounts counts_;
     uint64_t connections_ = 0;
     struct Reroute;
     std::unique_ptr<Reroute> reroute_;
 
-    Node& node(std::string_view name);
-    Node& port(std::string_view name);
-    Wire& add_wire(Node& from, Node& to, Cable& cable, const CableOptions& o);
-    AssociationStation* association(const Port& from, const Port& to);
-    const Route* intern(Route route);
-    bool find_way(Node& from, Node& to, uint64_t ordinal, Route& there, Route& back);
-    bool set_routes(Link& link);
-    void change(Cable& cable);
-    void cut(Cable& cable);
+    FabricNode& node(std::string_view name);
+    FabricNode& port(std::string_view name);
+    Wire& add_wire(FabricNode& from, FabricNode& to, FabricCable& cable, const CableOptions& o);
+    AssociationStation* association(const FabricPort& from, const FabricPort& to);
+    const WirePath* intern(WirePath route);
+    bool find_way(FabricNode& from, FabricNode& to, uint64_t ordinal, WirePath& there,
+                  WirePath& back);
+    bool set_routes(ConnectionPair& link);
+    void change(FabricCable& cable);
+    void cut(FabricCable& cable);
     void find_ways();
     static void at_switch(Event& e);
     static void at_port(Event& e);

@@ -5,31 +5,31 @@
 
 namespace storlab {
 
-struct Cable {
+struct FabricCable {
     std::string name;
-    Node *a, *b;
+    FabricNode *a, *b;
     Wire *there = nullptr, *back = nullptr; // a to b, b to a
     CableState state = CableState::up;
     bool lit = true;
 };
 
-struct Port {
+struct FabricPort {
     PortOptions options;
     Instant next_interrupt;
     uint32_t waiting = 0; // messages for it
     uint64_t interrupts = 0;
-    Node* node = nullptr;
+    FabricNode* node = nullptr;
 };
 
-struct Node {
+struct FabricNode {
     std::string name;
     bool is_switch = false, powered = true;
     SwitchOptions as_switch = {};
-    Port port = {};
+    FabricPort port = {};
     struct Way {
-        Node* to;
+        FabricNode* to;
         Wire *out, *in;
-        Cable* cable;
+        FabricCable* cable;
     };
     std::vector<Way> ways = {};
     uint32_t distance = 0; // to where a route is being looked for; 0: not reached

@@ -4,29 +4,30 @@
 namespace storlab {
 
 // Distances from the far end, breadth first; then down, taking equally good ways in turn.
-bool Network::find_way(Node& from, Node& to, uint64_t ordinal, Route& there, Route& back) {
+bool Network::find_way(FabricNode& from, FabricNode& to, uint64_t ordinal, WirePath& there,
+                       WirePath& back) {
     STORLAB_ENSURE(&from != &to);
-    for (Node& n : nodes_) n.distance = 0;
-    std::deque<Node*> reached{&to};
+    for (FabricNode& n : nodes_) n.distance = 0;
+    std::deque<FabricNode*> reached{&to};
     to.distance = 1;
     for (; !reached.empty() && !from.distance; reached.pop_front()) {
-        const Node& n = *reached.front();
+        const FabricNode& n = *reached.front();
         if (!n.is_switch && &n != &to) continue; // ports pass nothing on
-        for (const Node::Way& w : n.ways)
+        for (const FabricNode::Way& w : n.ways)
             if (w.cable->lit && !w.to->distance) {
                 w.to->distance = n.distance + 1;
                 reached.push_back(w.to);
             }
     }
     if (!from.distance) return false;
-    for (const Node* n = &from; n != &to;) {
-        std::vector<const Node::Way*> ways;
-        for (const Node::Way& w : n->ways)
+    for (const FabricNode* n = &from; n != &to;) {
+        std::vector<const FabricNode::Way*> ways;
+        for (const FabricNode::Way& w : n->ways)
             if (w.cable->lit && w.to->distance == n->distance - 1 &&
                 (w.to->is_switch || w.to == &to))
                 ways.push_back(&w);
         STORLAB_ENSURE(!ways.empty());
-        const Node::Way& way = *ways[ordinal % ways.size()];
+        const FabricNode::Way& way = *ways[ordinal % ways.size()];
         ordinal /= ways.size();
         there.push_back(way.out);
         back.insert(back.begin(), way.in);
@@ -35,15 +36,15 @@ bool Network::find_way(Node& from, Node& to, uint64_t ordinal, Route& there, Rou
     return true;
 }
 
-const Route* Network::intern(Route route) {
-    std::unique_ptr<const Route>& kept = routes_[route];
-    if (!kept) kept = std::make_unique<const Route>(std::move(route));
+const WirePath* Network::intern(WirePath route) {
+    std::unique_ptr<const WirePath>& kept = routes_[route];
+    if (!kept) kept = std::make_unique<const WirePath>(std::move(route));
     return kept.get();
 }
 
-bool Network::set_routes(Link& link) {
+bool Network::set_routes(ConnectionPair& link) {
     ConnectionEnd &a = link.ends[0], &b = link.ends[1];
-    Route there, back;
+    WirePath there, back;
     if (!find_way(*a.port().node, *b.port().node, link.ordinal, there, back)) return false;
     const uint32_t smallest = a.format().wire(0); // an acknowledgement
     Duration a_to_b, b_to_a;
@@ -55,7 +56,7 @@ bool Network::set_routes(Link& link) {
 }
 
 bool Network::reachable(std::string_view a, std::string_view b) {
-    Route there, back;
+    WirePath there, back;
     if (!find_way(port(a), port(b), 0, there, back)) return false;
     for (const Wire* w : there)
         if (!w->works()) return false;

@@ -27,7 +27,7 @@ void ConnectionEnd::arrived_reliably(Packet& p) {
         gap && !gap_armed_ &&
         (gap->sent < p.sent || (gap->sent == p.sent && gap->sequence < p.sequence))) {
         gap_armed_ = true;
-        Tick t;
+        ConnectionTick t;
         t.kind = TickKind::gap;
         t.seen = p.sent;
         network().tick(*this, t, network().calendar().now() + back_);
@@ -60,7 +60,7 @@ void ConnectionEnd::acknowledge(uint32_t bytes) {
 void ConnectionEnd::arm_acknowledgement() {
     if (acknowledgement_armed_ || taken_ == acknowledgements_.size()) return;
     acknowledgement_armed_ = true;
-    Tick t;
+    ConnectionTick t;
     t.kind = TickKind::acknowledged;
     network().tick(*this, t, later(network().calendar().now(), acknowledgements_[taken_].at));
 }
@@ -113,7 +113,7 @@ void ConnectionEnd::arm_timeout(const Packet& p) {
     Instant at = p.sent + timeout_;
     if (const Duration most = s_.transport.user_timeout; most > Duration{})
         at = std::min(at, stalled_since_ + most);
-    Tick t;
+    ConnectionTick t;
     t.kind = TickKind::timeout;
     t.serial = ++timeout_serial_;
     network().tick(*this, t, later(network().calendar().now(), at));
