@@ -1,6 +1,7 @@
 // From parts of the catalogue to the options of the models: each value read once, by its name.
 #pragma once
 #include "models/cpu/thread.hpp"
+#include "models/multipath/options.hpp"
 #include "models/pcie/tree.hpp"
 #include "models/raid/raid.hpp"
 #include "sim/scenario/schema.hpp"
@@ -30,6 +31,10 @@ PcieOptions pcie_options(const MachineSchema& machine, const Slot& slot,
 PcieOptions uplink_options(const MachineSchema& machine, const SwitchSchema& of);
 SocketLinkOptions socket_link_options(const MachineSchema& machine);
 ProcessorOptions processor_options(const MachineSchema& machine);
+// Of a part of kind multipath (build_paths.cpp). The transport of the paths says which of its timers
+// apply: FC-NVMe is NVMe.
+enum class PathTransport : uint8_t { fc, iscsi, nvme };
+MultipathOptions multipath_options(const Part& part, PathTransport transport);
 // What work costs on a machine, with the software RAIDs it runs.
 PriceList host_prices(const MachineSchema& machine, const Scenario& scenario);
 PriceList card_prices(const CardSchema& card);
