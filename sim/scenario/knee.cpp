@@ -60,6 +60,11 @@ std::vector<CurvePoint> curve_of(const KneeReport& report) {
 }
 
 namespace {
+bool can_be_deeper(fio::Job j) { // an engine without queue, or thinking between I/Os, cannot
+    const int64_t now = fio::effective_depth(j).per_clone;
+    j.iodepth = 2 * now;
+    return fio::effective_depth(j).per_clone > now;
+}
 // So many I/Os in flight, spread over the jobs as they are now: fewer clones where there are not
 // enough for all, then more depth.
 void set_depth(LoadSchema& l, double amount) {
@@ -67,7 +72,7 @@ void set_depth(LoadSchema& l, double amount) {
     for (fio::Job& j : l.jobs) {
         const double share = static_cast<double>(fio::effective_depth(j).total) / now;
         const auto wanted = std::max<int64_t>(1, std::llround(amount * share));
-        const bool deep = fio::effective_depth(j).per_clone == j.iodepth; // or its engine is not
+        const bool deep = can_be_deeper(j);
         const int64_t clones = deep ? std::min(j.numjobs, wanted) : wanted;
         j.numjobs = std::min(clones, fio::max_clones);
         if (deep) j.iodepth = std::max<int64_t>(1, (wanted + clones / 2) / clones);
