@@ -3,7 +3,8 @@
 
 namespace storlab {
 
-// Distances from the far end, breadth first; then down, taking equally good ways in turn.
+// Distances from the far end, breadth first; then down, taking equally good ways in turn. Ports
+// have one cable, so that no way leads through them.
 bool Network::find_way(FabricNode& from, FabricNode& to, uint64_t ordinal, WirePath& there,
                        WirePath& back) {
     STORLAB_ENSURE(&from != &to);
@@ -12,7 +13,6 @@ bool Network::find_way(FabricNode& from, FabricNode& to, uint64_t ordinal, WireP
     to.distance = 1;
     for (; !reached.empty() && !from.distance; reached.pop_front()) {
         const FabricNode& n = *reached.front();
-        if (!n.is_switch && &n != &to) continue; // ports pass nothing on
         for (const FabricNode::Way& w : n.ways)
             if (w.cable->lit && !w.to->distance) {
                 w.to->distance = n.distance + 1;
@@ -23,9 +23,7 @@ bool Network::find_way(FabricNode& from, FabricNode& to, uint64_t ordinal, WireP
     for (const FabricNode* n = &from; n != &to;) {
         std::vector<const FabricNode::Way*> ways;
         for (const FabricNode::Way& w : n->ways)
-            if (w.cable->lit && w.to->distance == n->distance - 1 &&
-                (w.to->is_switch || w.to == &to))
-                ways.push_back(&w);
+            if (w.cable->lit && w.to->distance == n->distance - 1) ways.push_back(&w);
         STORLAB_ENSURE(!ways.empty());
         const FabricNode::Way& way = *ways[ordinal % ways.size()];
         ordinal /= ways.size();

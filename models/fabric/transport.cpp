@@ -121,6 +121,7 @@ void ConnectionEnd::arm_timeout(const Packet& p) {
 
 void ConnectionEnd::on_timeout() {
     if (lost_.empty()) return;
+    take_acknowledgements(); // they came before the window is cut
     const Instant now = network().calendar().now();
     network().count().timeouts++;
     const Duration most = s_.transport.user_timeout;
@@ -135,6 +136,7 @@ void ConnectionEnd::on_timeout() {
 // Something sent later has arrived: what was sent before it and has not is lost.
 void ConnectionEnd::on_gap(Instant seen) {
     gap_armed_ = false;
+    take_acknowledgements();
     PacketList again, not_yet;
     while (!lost_.empty()) {
         Packet& p = lost_.pop();

@@ -59,6 +59,7 @@ void Wire::launch(Packet& p) {
 }
 
 void Wire::passed(Instant room) {
+    STORLAB_ENSURE(busy_);
     held_until_ = later(held_until_, room);
     waits_for_ = nullptr;
     busy_ = false;

@@ -234,3 +234,20 @@ TEST_CASE("Everything a message can wait for is described, with what it can do a
     }
     CHECK(capacities[2].cable == "c2");
 }
+
+TEST_CASE("A message that comes at the date of an interrupt does not overtake one that waits") {
+    const Duration service = Bytes(FrameFormat::fibre_channel().wire(2048)) / speed("32GFC").rate();
+    Bed bed;
+    bed.network.add_port("a");
+    bed.network.add_port("b", {.coalesce = service * 2});
+    bed.network.cable("a", "b", {.speed = speed("32GFC")});
+    const ConnectionEnds c = bed.connect("a", "b", fc());
+    Inbox in(bed.calendar, *c.b);
+    for (uint32_t i = 0; i < 3; i++) send(*c.a, i, 2048);
+    bed.run();
+    REQUIRE(in.count == 3);
+    for (uint32_t i = 0; i < 3; i++) CHECK(in.arrivals[i].tag == i);
+    CHECK(in.arrivals[1].at == in.arrivals[0].at + service * 2);
+    CHECK(in.arrivals[2].at == in.arrivals[1].at);
+    CHECK(bed.network.interrupts("b") == 2);
+}

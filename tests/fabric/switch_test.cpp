@@ -203,3 +203,54 @@ TEST_CASE("A message larger than a full buffer loses only what does not fit") {
     CHECK(in_y.arrivals[0].at - Instant{} > Duration::ms(200));
     CHECK(in_y.arrivals[0].at - Instant{} < Duration::ms(201));
 }
+
+TEST_CASE("A fast wire into a slow one fills the buffer at the difference of their speeds") {
+    Bed bed;
+    bed.network.add_switch("tor", {.lossless = false, .buffer = 64 << 10});
+    bed.network.add_port("a");
+    bed.network.add_port("b");
+    bed.network.cable("a", "tor", {.speed = speed("25GbE")});
+    bed.network.cable("b", "tor", {.speed = speed("10GbE")});
+    ConnectionOptions o = tcp();
+    o.transport.first_window = 1000;
+    const ConnectionEnds c = bed.connect("a", "b", o);
+    Inbox in(bed.calendar, *c.b);
+    send(*c.a, 1, 60 * 1448); // fills 55 kB
+    bed.run_until(Duration::ms(1));
+    REQUIRE(in.count == 1);
+    CHECK(bed.network.counts().dropped == 0);
+    send(*c.a, 2, 100 * 1448); // would fill 92 kB
+    bed.run();
+    CHECK(in.count == 2);
+    CHECK(bed.network.counts().dropped == 1);
+    const auto over = static_cast<uint64_t>(100 * 1538 * 0.6 - 65536);
+    const Duration sent = bed.station("a > tor").busy;
+    const uint64_t wire = (60 + 100 + over / 1538 + 1) * 1538;
+    CHECK(std::abs((sent - Bytes(static_cast<int64_t>(wire)) / speed("25GbE").rate()).count_ps()) <
+          10);
+}
+
+TEST_CASE("After a time-out TCP starts slowly: the window doubles every round trip") {
+    Bed bed;
+    bed.network.add_switch("tor", {.lossless = false, .buffer = 64 << 10});
+    constexpr double far = 100e3; // 0.5 ms each way
+    for (const char* name : {"a", "b"}) {
+        bed.network.add_port(name);
+        bed.network.cable(
+            name, "tor",
+            {.speed = speed(*name == 'a' ? "100GbE" : "10GbE"), .metres = *name == 'a' ? far : 1});
+    }
+    ConnectionOptions o = tcp();
+    o.transport.first_window = 1000;
+    const ConnectionEnds c = bed.connect("a", "b", o);
+    Inbox in(bed.calendar, *c.b);
+    send(*c.a, 1, 100 * 1448);
+    bed.run();
+    REQUIRE(in.count == 1);
+    CHECK(bed.network.counts().timeouts == 1);
+    // 48 frames are left: 1, 2, 4, 8, 16 and the rest are six flights, and five round trips.
+    CHECK((100 * 1538 * 0.9 - 65536) / 1538 == Approx(47.4).epsilon(0.01));
+    const double after = (in.arrivals[0].at - Instant::at(Duration::ms(200))).in_seconds();
+    CHECK(after > 5.5e-3);
+    CHECK(after < 5.6e-3);
+}
