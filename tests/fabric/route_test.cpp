@@ -173,3 +173,48 @@ TEST_CASE("A failed cable lets go of those who were held in front of it") {
     CHECK(in.arrivals.back().at < Instant::at(Duration::us(10030)));
     CHECK(w.network.messages_idle() == w.network.messages_made());
 }
+
+TEST_CASE("A cable that is back has forgotten what was queued for it") {
+    TwoWays w(10, 10);
+    w.network.add_port("other");
+    w.network.cable("other", "green", {.speed = speed("16GFC")});
+    const ConnectionEnds c = w.connect("other", "target", fc());
+    Inbox in(w.calendar, *c.b), far_end(w.calendar, *c.a);
+    for (uint32_t i = 0; i < 500; i++) send(*c.b, i, 131072); // 40 ms
+    w.run_until(Duration::ms(1));
+    const Duration busy = w.station("target > green").busy;
+    w.network.set_cable("target - green", CableState::down);
+    w.network.set_cable("target - green", CableState::up);
+    const ConnectionEnds next = w.connect("host", "target", fc());
+    Inbox host(w.calendar, *next.a), target(w.calendar, *next.b);
+    send(*next.a, 0, 512);
+    send(*next.b, 0, 512);
+    w.run_until(Duration::us(1010));
+    CHECK(host.count == 1);
+    CHECK(target.count == 1);
+    CHECK(w.station("target > green").busy - busy < Duration::us(1)); // and was not busy with it
+}
+
+TEST_CASE("A message of the network's is empty, whatever it carried before") {
+    TwoWays w(10, 10);
+    const ConnectionEnds c = w.connect("host", "target", fc());
+    Inbox in(w.calendar, *c.b);
+    in.then = [](Message& m) { CHECK(m.payload.size() == 64); };
+    Message& m = c.a->message();
+    m.tag = 5;
+    m.status = IoStatus::failed;
+    m.last = true;
+    m.wire_bytes = 4096;
+    m.payload.assign(64, std::byte{7});
+    c.a->send(m);
+    w.run();
+    CHECK(in.count == 1);
+    Message& again = c.a->message();
+    CHECK(&again == &m);
+    CHECK(again.payload.empty());
+    CHECK(again.payload.capacity() >= 64); // its memory is kept
+    CHECK(again.tag == 0);
+    CHECK(again.status == IoStatus::ok);
+    CHECK(!again.last);
+    c.a->recycle(again);
+}

@@ -254,3 +254,24 @@ TEST_CASE("After a time-out TCP starts slowly: the window doubles every round tr
     CHECK(after > 5.5e-3);
     CHECK(after < 5.6e-3);
 }
+
+TEST_CASE("TCP over a dropping switch has no more than its window under way") {
+    constexpr double far = 100e3;                    // 1 ms there and back
+    for (const uint32_t message : {1u, 16u, 200u}) { // segments; the last is more than the window
+        Bed bed;
+        bed.network.add_switch("tor", {.lossless = false, .buffer = 16 << 20});
+        for (const char* name : {"a", "b"}) {
+            bed.network.add_port(name);
+            bed.network.cable(name, "tor", {.speed = speed("100GbE"), .metres = far / 2});
+        }
+        ConnectionOptions o = tcp();
+        o.transport.window = 64 * 1448;
+        o.transport.first_window = 64;
+        Flow flow(bed, bed.connect("a", "b", o), 256, message * 1448);
+        bed.run_until(Duration::ms(100));
+        const uint64_t before = flow.in.bytes;
+        bed.run_until(Duration::ms(1100));
+        const auto rate = static_cast<double>(flow.in.bytes - before);
+        CHECK(rate == Approx(64 * 1448 / 1.01e-3).epsilon(0.03));
+    }
+}
