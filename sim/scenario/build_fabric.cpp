@@ -84,5 +84,9 @@ bool runs_on_card(const ExportSchema& e) {
 uint32_t contexts_per_volume(const ExportSchema& e) {
     return static_cast<uint32_t>(e.stack.count("contexts_per_volume", {1, 1024}));
 }
+PathTransport path_transport(Protocol p) {
+    if (is_nvme(p)) return PathTransport::nvme;
+    return p == Protocol::fcp ? PathTransport::fc : PathTransport::iscsi;
+}
 
 } // namespace storlab

@@ -2,7 +2,7 @@
 // of adapters. Each value read once, by its name; check_fabric.cpp reads them all beforehand.
 #pragma once
 #include "models/fabric/network.hpp"
-#include "sim/scenario/schema.hpp"
+#include "sim/scenario/build.hpp"
 
 namespace storlab {
 
@@ -22,6 +22,7 @@ uint32_t adapter_processors(const CardSchema& card);
 AssociationOptions association_options(const ExportSchema& exported);
 bool runs_on_card(const ExportSchema& exported); // on a DPU, not on the machine's cores
 uint32_t contexts_per_volume(const ExportSchema& exported);
+PathTransport path_transport(Protocol protocol);
 
 // Complains about values of parts of fabrics that no model could work with (check_fabric.cpp).
 void check_fabric_values(const Scenario& scenario);

@@ -46,7 +46,9 @@ void machine_text(std::string& out, const MachineSchema& m, const std::string& n
         const CardSchema& c = m.cards[i];
         for (; i < m.cards.size() && to_string(m.cards[i].place) == to_string(c.place); i++)
             group.push_back(&m.cards[i]);
-        put(out, "  card", {card_text(m, group), at(c.slot, c.behind)});
+        std::vector<std::string> pieces = card_text(name, group);
+        pieces.push_back(at(c.slot, c.behind));
+        put(out, "  card", pieces);
     }
     for (size_t i = 0; i < m.drives.size();) { // the drives of a group share their part
         std::vector<std::string> paths;
@@ -89,7 +91,7 @@ void array_text(std::string& out, const ArraySchema& a, const Scenario& s) {
     if (a.reads_through_parity) pieces.push_back("reads go through the engine");
     put(out, "array", pieces);
     if (const std::string text = volumes_text(a); !text.empty()) put(out, "  volumes", {text});
-    if (const std::string text = export_text(a); !text.empty()) put(out, "  export", {text});
+    if (a.exported) put(out, "  export", export_text(a));
 }
 
 std::string access_text(const fio::Job& j) {

@@ -59,6 +59,13 @@ void check_stack(const ExportSchema& e, Hertz clock) {
     check_with_rate(p, "target_send", clock);
     check_with_rate(p, "target_receive", clock);
 }
+
+PathTransport transport_of(const LoadSchema& l, const Scenario& s) {
+    for (const std::string& target : l.to)
+        if (const ArraySchema* a = s.array_of(target); a && a->exported)
+            return path_transport(a->exported->protocol);
+    return PathTransport::fc;
+}
 } // namespace
 
 void check_fabric_values(const Scenario& s) {
@@ -84,6 +91,8 @@ void check_fabric_values(const Scenario& s) {
         if (const Hertz clock = clock_of(s.machine(a.machine));
             a.exported && a.exported->stack && clock.value > 0)
             check_stack(*a.exported, clock);
+    for (const LoadSchema& l : s.loads)
+        if (l.paths && l.paths->part) multipath_options(l.paths->part, transport_of(l, s));
 }
 
 } // namespace storlab

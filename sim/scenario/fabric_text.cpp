@@ -6,15 +6,16 @@
 
 namespace storlab {
 
-std::string card_text(const MachineSchema& m, const std::vector<const CardSchema*>& group) {
+std::vector<std::string> card_text(const std::string& machine,
+                                   const std::vector<const CardSchema*>& group) {
     std::vector<std::string> paths;
-    for (const CardSchema* c : group) paths.push_back(m.name + "/" + c->name);
+    for (const CardSchema* c : group) paths.push_back(machine + "/" + c->name);
     const CardSchema& c = *group.front();
-    std::string text = ranges(paths) + ": " + titled(c.part);
-    if (c.ports.empty()) return text;
-    text += fmt::format(", {} {}", counted(c.ports.size(), "port"),
-                        c.ports.size() == 1 ? "at up to " : "each at up to ");
-    return text + std::string(c.ports.front().speeds.front()->name);
+    std::vector<std::string> pieces{ranges(paths) + ": " + titled(c.part)};
+    if (!c.ports.empty())
+        pieces.push_back(counted(c.ports.size(), "port") + (group.size() > 1 ? " each" : "") +
+                         ", up to " + std::string(c.ports.front().speeds.front()->name));
+    return pieces;
 }
 
 std::string volumes_text(const ArraySchema& a) {
@@ -30,11 +31,15 @@ std::string volumes_text(const ArraySchema& a) {
     return text;
 }
 
-std::string export_text(const ArraySchema& a) {
-    if (!a.exported) return {};
-    return fmt::format("{} on {}: {}, by {}", to_string(a.exported->protocol),
-                       counted(a.exported->ports.size(), "port"), ranges(a.exported->ports),
-                       titled(a.exported->stack));
+std::vector<std::string> export_text(const ArraySchema& a) {
+    std::vector<std::string> cards; // of the ports
+    for (const std::string& port : a.exported->ports)
+        if (const std::string card = port.substr(0, port.rfind("/port/"));
+            cards.empty() || cards.back() != card)
+            cards.push_back(card);
+    return {fmt::format("{} on {} of {}", to_string(a.exported->protocol),
+                        counted(a.exported->ports.size(), "port"), ranges(cards)),
+            "by " + titled(a.exported->stack)};
 }
 
 void switches_and_cables_text(std::string& out, const Scenario& s) {

@@ -251,8 +251,11 @@ void CableReader::read(const Node& item) {
 
 void read_cables(const Node& node, Scenario& s) {
     if (!node) return;
-    if (!node.is_sequence() && !node.is_scalar())
+    if (node.kind() == Node::Kind::null) return;
+    if (!node.is_sequence() && !node.is_scalar()) {
+        s.cables_sound = false;
         return node.complain("cables is a list of lines such as: storage/fc/*/port/0 to red");
+    }
     CableReader reader(s);
     for (const Node& item : node.items()) reader.read(item);
 }

@@ -54,7 +54,7 @@ Bytes capacity_of(const ArraySchema& a, const Scenario& s) {
 // One key of volumes: so many of one size, or of an equal share of what the others leave.
 struct VolumeGroup {
     std::string name;
-    Node at, size_node;
+    Node size_node;
     int64_t count = 1;
     bool numbered = false;
     Bytes size;
@@ -138,16 +138,15 @@ VolumeExtent extent_of(const VolumeSchema& v, const ArraySchema& a, uint64_t blo
     return {first, end - first};
 }
 
-void read_volumes(const Node& node, ArraySchema& a, const Scenario& s) {
-    a.capacity = capacity_of(a, s);
-    if (!node) return;
+namespace {
+constexpr Bytes least_volume = Bytes::mib(1);
+
+// False, with a complaint, beyond the most volumes there may be.
+bool read_groups(const Node& node, const ArraySchema& a, std::vector<VolumeGroup>& groups) {
     constexpr int64_t most = 4096; // of an array
-    constexpr Bytes least = Bytes::mib(1);
-    std::vector<VolumeGroup> groups;
-    int64_t count = 0, unsized = 0;
-    Bytes sized;
+    int64_t count = 0;
     for (const Node::Entry& e : node.named()) {
-        VolumeGroup g{e.key, e.value, {}, 1, false, {}, e.key_place};
+        VolumeGroup g{e.key, {}, 1, false, {}, e.key_place};
         if (e.value.kind() != Node::Kind::null) {
             Fields f = e.value.map();
             const Node n = f.optional("count");
@@ -158,36 +157,56 @@ void read_volumes(const Node& node, ArraySchema& a, const Scenario& s) {
         }
         count += g.count;
         if (count > most)
-            return e.value.complain("an array takes at most " + std::to_string(most) + " volumes");
-        if (g.size_node) {
-            g.size = g.size_node.as_size(least);
-            if (g.size < least)
-                return g.size_node.complain("a volume has at least " + format_size(least));
-            // Beyond the largest array there is: it would leave the range of Bytes.
-            if (a.capacity > Bytes(0) && g.size > a.capacity)
-                return g.size_node.complain("a volume of " + format_size(g.size) +
-                                            " is larger than " + in_quotes(a.name) +
-                                            ", which holds " + format_size(a.capacity));
-            if (a.capacity == Bytes(0)) g.size = least;
-            sized += g.size * g.count;
-        } else unsized += g.count;
+            return e.value.complain("an array takes at most " + std::to_string(most) + " volumes"),
+                   false;
+        if (g.size_node) g.size = g.size_node.as_size(least_volume);
         groups.push_back(std::move(g));
     }
-    if (a.capacity == Bytes(0)) a.capacity = sized + least * unsized; // of an array with mistakes
-    if (groups.empty()) return node.complain("volumes names none");
-    const Bytes left = a.capacity - std::min(a.capacity, sized);
+    if (groups.empty()) return node.complain("volumes of '" + a.name + "' names none"), false;
+    return true;
+}
+
+// The share of each volume without a size; none, with a complaint, if sizes do not fit.
+std::optional<Bytes> share_left(const Node& node, const ArraySchema& a,
+                                const std::vector<VolumeGroup>& groups) {
+    Bytes sized;
+    int64_t unsized = 0;
+    const std::string holds = in_quotes(a.name) + " holds " + format_size(a.capacity);
+    for (const VolumeGroup& g : groups) {
+        if (!g.size_node) unsized += g.count;
+        else if (g.size < least_volume)
+            return g.size_node.complain("a volume has at least " + format_size(least_volume)),
+                   std::nullopt;
+        else if (g.size > a.capacity)
+            return g.size_node.complain("a volume of " + format_size(g.size) +
+                                        " is too large: " + holds),
+                   std::nullopt;
+        else if (g.count > (Bytes(INT64_MAX) - sized) / g.size) sized = Bytes(INT64_MAX);
+        else sized += g.size * g.count;
+    }
     if (sized > a.capacity)
-        return node.complain("volumes take " + format_size(sized) + ", but " + in_quotes(a.name) +
-                             " holds " + format_size(a.capacity));
-    const Bytes share = unsized ? left / unsized : Bytes(0);
-    if (unsized && share < least)
-        return node.complain("volumes of given size take " + format_size(sized) + " of the " +
-                             format_size(a.capacity) + " of " + in_quotes(a.name) +
-                             ": too little is left for " + std::to_string(unsized) + " more");
+        return node.complain("volumes take " + format_size(sized) + ", but " + holds), std::nullopt;
+    if (unsized == 0) return Bytes(0);
+    const Bytes share = (a.capacity - sized) / unsized;
+    if (share >= least_volume) return share;
+    return node.complain("volumes of given size take " + format_size(sized) + " and " + holds +
+                         ": too little is left for " + std::to_string(unsized) + " more"),
+           std::nullopt;
+}
+} // namespace
+
+void read_volumes(const Node& node, ArraySchema& a, const Scenario& s) {
+    a.capacity = capacity_of(a, s);
+    if (!node) return;
+    std::vector<VolumeGroup> groups;
+    if (!read_groups(node, a, groups)) return;
+    std::optional<Bytes> share;
+    if (a.capacity > Bytes(0)) share = share_left(node, a, groups); // otherwise it has mistakes
     Bytes at;
     for (const VolumeGroup& g : groups)
         for (int64_t i = 0; i < g.count; i++) {
-            const Bytes size = g.size_node ? g.size : share;
+            // Volumes that do not fit are there all the same, for what is said of their names.
+            const Bytes size = !share ? least_volume : g.size_node ? g.size : *share;
             const std::string path = a.name + "/" + g.name;
             a.volumes.push_back(
                 {g.numbered ? path + "/" + std::to_string(i) : path, at, size, g.place});

@@ -111,6 +111,8 @@ void read_paths(Fields& fields, const Node& from, const Node& to, const Catalogu
 // The targets of the load's machine number n.
 std::span<const std::string> share_of(const LoadSchema& load, size_t n);
 bool is_cabled(const Scenario& scenario, std::string_view port);
+// True if the two ports are joined by a cable, or by cables and switches.
+bool has_route(const Scenario& scenario, std::string_view port, std::string_view other);
 // Whether a load has volumes, several machines, or targets on another machine than its own.
 bool needs_fabric(const LoadSchema& load, const Scenario& scenario);
 

@@ -12,8 +12,9 @@ constexpr std::array<std::string_view, 6> policies{"round-robin",  "queue-length
                                                    "service-time", "nearest",      "most-recent"};
 
 // Switches that are joined, under the name of one of them.
-std::map<std::string, std::string, std::less<>> fabrics_of(const Scenario& s) {
-    std::map<std::string, std::string, std::less<>> name_of;
+using Fabrics = std::map<std::string, std::string, std::less<>>;
+Fabrics fabrics_of(const Scenario& s) {
+    Fabrics name_of;
     for (const NetworkSwitchSchema& w : s.switches) name_of[w.name] = w.name;
     for (const CableSchema& c : s.cables) {
         const auto a = name_of.find(c.a), b = name_of.find(c.b);
@@ -31,6 +32,14 @@ const CableSchema* cable_in(const Scenario& s, std::string_view port) {
 }
 const std::string& other_end(const CableSchema& c, std::string_view port) {
     return c.a == port ? c.b : c.a;
+}
+// Where a port leads: to a fabric of switches, or straight to another port; nowhere: empty.
+std::string led_from(std::string_view port, const Scenario& s, const Fabrics& fabrics) {
+    const CableSchema* c = cable_in(s, port);
+    if (!c) return {};
+    const std::string& end = other_end(*c, port);
+    const auto fabric = fabrics.find(end);
+    return fabric == fabrics.end() ? end : fabric->second;
 }
 
 std::vector<std::string> ports_that_carry(const MachineSchema& m, Protocol protocol) {
@@ -73,21 +82,12 @@ std::optional<std::string> cut_off(const Scenario& s, const MachineSchema& m,
         return "no port of machine " + in_quotes(m.name) + " carries " + protocol + ", by which " +
                in_quotes(a.name) + " is exported";
     if (!s.cables_sound || e.ports.empty()) return std::nullopt;
-    const auto fabrics = fabrics_of(s);
-    // Where a port leads: to a fabric of switches, or straight to another port.
-    const auto place = [&](const std::string& port) -> std::string {
-        const CableSchema* c = cable_in(s, port);
-        if (!c) return {};
-        const std::string& end = other_end(*c, port);
-        const auto fabric = fabrics.find(end);
-        return fabric == fabrics.end() ? end : fabric->second;
-    };
+    const Fabrics fabrics = fabrics_of(s);
     std::set<std::string> reached;
-    for (const std::string& p : e.ports) reached.insert(p), reached.insert(place(p));
+    for (const std::string& p : e.ports) reached.insert(p), reached.insert(led_from(p, s, fabrics));
     reached.erase("");
     for (const std::string& p : mine)
-        if (const std::string at = place(p); !at.empty() && (reached.contains(at)))
-            return std::nullopt;
+        if (reached.contains(led_from(p, s, fabrics))) return std::nullopt;
     const std::string here = led_to(s, mine), there = led_to(s, e.ports);
     return "no route from machine " + in_quotes(m.name) + " to the export of " + in_quotes(a.name) +
            ": " +
@@ -96,15 +96,17 @@ std::optional<std::string> cut_off(const Scenario& s, const MachineSchema& m,
            (there.empty() ? "" : ", those of the export to " + there);
 }
 
-// Arrays that the load's machines have to reach over a fabric; complains about those they cannot.
+// Arrays that the load's machines have to reach over a fabric; complains about those they cannot,
+// and about drives.
 std::vector<const ArraySchema*> reach(const Node& from, const Node& to, const LoadSchema& load,
-                                      const Scenario& s) {
+                                      const Scenario& s, bool& inside) {
     std::vector<const ArraySchema*> remote;
     std::set<std::string> told; // of an array or drive
     for (size_t n = 0; n < load.from.size(); n++) {
         const MachineSchema& m = *s.machine(load.from[n]);
         for (const std::string& target : share_of(load, n)) {
             if (s.machine_of(target) == m.name) continue;
+            inside = false;
             const ArraySchema* a = s.array_of(target);
             if (!a) {
                 if (told.insert(target).second)
@@ -126,6 +128,11 @@ std::vector<const ArraySchema*> reach(const Node& from, const Node& to, const Lo
 
 std::string_view to_string(PathSelector policy) { return policies[static_cast<size_t>(policy)]; }
 
+bool has_route(const Scenario& s, std::string_view port, std::string_view other) {
+    const Fabrics fabrics = fabrics_of(s);
+    const std::string at = led_from(port, s, fabrics);
+    return !at.empty() && (at == other || at == led_from(other, s, fabrics));
+}
 bool is_cabled(const Scenario& s, std::string_view port) { return cable_in(s, port) != nullptr; }
 
 std::span<const std::string> share_of(const LoadSchema& load, size_t n) {
@@ -162,7 +169,8 @@ void read_sharing(Fields& f, const Node& from, const Node& to, LoadSchema& load)
 void read_paths(Fields& f, const Node& from, const Node& to, const Catalogue& catalogue,
                 LoadSchema& load, Scenario& s) {
     const Node node = f.optional("paths");
-    const auto remote = reach(from, to, load, s);
+    bool inside = !load.from.empty() && !load.to.empty();
+    const auto remote = reach(from, to, load, s, inside);
     PathSchema p;
     p.place = node ? node.place() : load.place;
     std::optional<Fields> g;
@@ -180,7 +188,7 @@ void read_paths(Fields& f, const Node& from, const Node& to, const Catalogue& ca
     const bool any_export =
         std::any_of(remote.begin(), remote.end(), [](const ArraySchema* a) { return a->exported; });
     if (!any_export) {
-        if (node && !load.from.empty() && !load.to.empty() && remote.empty())
+        if (node && inside)
             node.complain("the load reaches everything it aims at inside its machine; paths are "
                           "of a fabric");
         return;

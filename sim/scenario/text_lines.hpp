@@ -19,9 +19,11 @@ std::string titled(const Part& part);
 std::string ranges(const std::vector<std::string>& paths);
 
 // fabric_text.cpp
-std::string card_text(const MachineSchema& machine, const std::vector<const CardSchema*>& group);
+// machine: its name, or those of all machines like it.
+std::vector<std::string> card_text(const std::string& machine,
+                                   const std::vector<const CardSchema*>& group);
 std::string volumes_text(const ArraySchema& array); // empty if it has none
-std::string export_text(const ArraySchema& array);  // empty if it has none
+std::vector<std::string> export_text(const ArraySchema& array);
 void switches_and_cables_text(std::string& out, const Scenario& scenario);
 std::vector<std::string> paths_text(const LoadSchema& load);
 

@@ -2,7 +2,7 @@
 // and the small ones among those run. Never a crash, a hang, or any other exception. The seed and
 // the text are shown when one fails.
 #include "sim/base/random.hpp"
-#include "tests/support/scenarios.hpp"
+#include "tests/support/fabrics.hpp"
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -279,6 +279,8 @@ TEST_CASE("damaged scenarios are refused or run, and nothing else") {
     REQUIRE(tally.ran == 1);
     storm(every_part, "mine.yaml", 700 * variants(), tally, as_is);
     storm(small_array, "small.yaml", 400 * variants(), tally, as_is);
+    storm(fibre_channel, "fibre_channel.yaml", 300 * variants(), tally, as_is);
+    storm(ethernet, "ethernet.yaml", 200 * variants(), tally, as_is);
     for (const char* file :
          {"scenarios/tour/one_drive.yaml", "scenarios/tour/raid5_rebuild.yaml"}) {
         const std::string text = text_of(file);
