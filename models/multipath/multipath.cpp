@@ -36,11 +36,16 @@ Multipath::Record& Multipath::record(Request& r) {
     Record* c = free_;
     if (c) free_ = c->next;
     else c = &records_.emplace_back();
-    const Bytes bytes = geometry_.block * (r.op == Op::flush ? 0 : r.blocks);
-    *c = {&r,       this,  r.done, r.owner,
-          r.device, r.cpu, r.lba,  static_cast<uint64_t>(bytes.count()),
-          nullptr,  {},    0,      0,
-          0};
+    // Field by field: built as a whole and copied, it would be read back before it is written.
+    c->request = &r;
+    c->owner = this;
+    c->done = r.done;
+    c->context = r.owner;
+    c->device = r.device;
+    c->cpu = r.cpu;
+    c->lba = r.lba;
+    c->bytes = static_cast<uint64_t>(geometry_.block.count()) * (r.op == Op::flush ? 0 : r.blocks);
+    c->tries = 0;
     r.done = answered;
     r.owner = c;
     return *c;
