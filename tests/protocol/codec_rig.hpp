@@ -66,6 +66,35 @@ inline Fields fields(const Message& m) {
             m.generation, m.lba.block, m.offset, m.blocks, m.wire_bytes, m.payload};
 }
 
+// ... of the control side, which names no command.
+inline void make_control(Message& m, Kind kind, const Profile& p, Random& random) {
+    m.tag = m.generation = 0;
+    switch (kind) {
+    case Kind::access_report:
+        m.wire_bytes = p.report;
+        for (uint64_t n = random.below(20); n > 0; n--, m.wire_bytes += p.report_each)
+            append(m.payload, {static_cast<uint16_t>(random.below(65535)),
+                               static_cast<Access>(random.below(5))});
+        break;
+    case Kind::hello:
+    case Kind::welcome:
+        m.offset = static_cast<uint32_t>(random.below(p.login.size()));
+        m.wire_bytes = kind == Kind::hello ? p.login[m.offset].request : p.login[m.offset].answer;
+        // Who asks, and for how many tags: in the Connect, or in ISID and text of an iSCSI login.
+        if (kind == Kind::hello && m.offset == 1)
+            m.blocks = static_cast<uint32_t>(1 + random.below(4080));
+        if (kind == Kind::hello && (m.offset == 1 || (m.offset == 0 && !p.notice_at_once)))
+            m.lba = {random.next() >> 16};
+        break;
+    case Kind::abort_answer: m.wire_bytes = p.abort.answer; break;
+    case Kind::ping: m.wire_bytes = p.keep_alive.request; break;
+    case Kind::pong: m.wire_bytes = p.keep_alive.answer; break;
+    case Kind::access_changed: m.wire_bytes = p.notice; break;
+    case Kind::access_query: m.wire_bytes = p.query; break;
+    default: FAIL("a kind that is of a command");
+    }
+}
+
 // A message of a kind, filled in as the engine does, and only with what the wire carries.
 inline void make_message(Message& m, Kind kind, const Profile& p, Random& random) {
     const uint32_t generations = p.generation_bits >= 32 ? ~0u : 1u << p.generation_bits;
@@ -120,29 +149,8 @@ inline void make_message(Message& m, Kind kind, const Profile& p, Random& random
         return;
     }
     case Kind::abort: m.wire_bytes = p.abort.request; return;
-    case Kind::access_report:
-        m.wire_bytes = p.report;
-        for (uint64_t n = random.below(20); n > 0; n--, m.wire_bytes += p.report_each)
-            append(m.payload, {static_cast<uint16_t>(random.below(65535)),
-                               static_cast<Access>(random.below(5))});
-        break;
-    case Kind::hello:
-    case Kind::welcome:
-        m.offset = static_cast<uint32_t>(random.below(p.login.size()));
-        m.wire_bytes = kind == Kind::hello ? p.login[m.offset].request : p.login[m.offset].answer;
-        // Who asks, and for how many tags: in the Connect, or in ISID and text of an iSCSI login.
-        if (kind == Kind::hello && m.offset == 1)
-            m.blocks = static_cast<uint32_t>(1 + random.below(4080));
-        if (kind == Kind::hello && (m.offset == 1 || (m.offset == 0 && !p.notice_at_once)))
-            m.lba = {random.next() >> 16};
-        break;
-    case Kind::abort_answer: m.wire_bytes = p.abort.answer; break;
-    case Kind::ping: m.wire_bytes = p.keep_alive.request; break;
-    case Kind::pong: m.wire_bytes = p.keep_alive.answer; break;
-    case Kind::access_changed: m.wire_bytes = p.notice; break;
-    case Kind::access_query: m.wire_bytes = p.query; break;
+    default: return make_control(m, kind, p, random);
     }
-    m.tag = m.generation = 0;
 }
 
 // A stream of messages, and what must come out of it.
