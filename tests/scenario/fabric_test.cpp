@@ -65,7 +65,7 @@ TEST_CASE("check shows a fabric briefly: a line for what was written in one") {
           "2 ports each, up to 32GFC", "red: Brocade G620", "8 of 64 ports cabled",
           "storage/fc/*/port/0 to red · 4 cables · 32GFC · 10 m", "main/lun/0-15 of 2TiB each",
           "fcp on 8 ports of storage/fc/0-3", "from client/0-3 to main/lun/0-15, each a share",
-          "round-robin · 1 I/O in a row"}) {
+          "1 I/O in a row"}) {
         INFO(text);
         CHECK(text.find(part) != std::string::npos);
     }
