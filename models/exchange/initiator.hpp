@@ -54,6 +54,7 @@ public:
     Handle submit(Request& r, uint16_t unit); // of a RemoteUnit
 
     SessionState state() const { return state_; }
+    Loss last_loss() const { return why_; } // why the last session ended
     Access access(uint16_t unit) const {
         return unit < units_.size() ? units_[unit].access : Access::unavailable;
     }
@@ -107,6 +108,7 @@ private:
     EventQueue free_receipts_;
 
     SessionState state_ = SessionState::idle;
+    Loss why_ = Loss::timed_out;
     Connection* connection_ = nullptr;
     bool failing_ = false; // commands end at once
     uint32_t step_ = 0;    // of the login

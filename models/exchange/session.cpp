@@ -110,13 +110,16 @@ void Initiator::now_live() {
     start_waiting();
 }
 
-void Initiator::lost(Loss) {
-    if (connection_) go_down();
+void Initiator::lost(Loss why) {
+    if (!connection_) return;
+    why_ = why;
+    go_down();
 }
 
 void Initiator::reset() {
     if (!connection_) return;
     counters_.resets++;
+    why_ = Loss::timed_out;
     connection_->close();
     go_down();
 }

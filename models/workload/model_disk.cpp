@@ -9,20 +9,20 @@ constexpr size_t mismatches_kept = 8;
 constexpr size_t superseded_kept = 64; // for reads in flight that may still see them
 } // namespace
 
-ModelDisk::ModelDisk(uint64_t sectors, uint32_t payload, Start start)
-    : payload_(payload), start_(start), entries_(sectors, 0) {}
+ModelDisk::ModelDisk(uint64_t sectors, uint32_t payload, Start start, uint64_t first)
+    : payload_(payload), start_(start), numbered_from_(first), entries_(sectors, 0) {}
 
 bool ModelDisk::holds(const std::byte* data, uint64_t sector, uint32_t version) const {
     if (version == 0 && start_ == Start::zeros)
         return std::all_of(data, data + payload_, [](std::byte b) { return b == std::byte{0}; });
     if (payload_ == 16) { // a sketch: two words, no call
         uint64_t want[2], found[2];
-        fill_sector(reinterpret_cast<std::byte*>(want), 16, sector, version);
+        fill_sector(reinterpret_cast<std::byte*>(want), 16, numbered_from_ + sector, version);
         std::memcpy(found, data, 16);
         return ((want[0] ^ found[0]) | (want[1] ^ found[1])) == 0;
     }
     std::vector<std::byte> want(payload_);
-    fill_sector(want.data(), payload_, sector, version);
+    fill_sector(want.data(), payload_, numbered_from_ + sector, version);
     return std::memcmp(data, want.data(), payload_) == 0;
 }
 
@@ -55,7 +55,7 @@ void ModelDisk::begin_write(uint64_t sector, uint32_t count, std::byte* data) {
             version = ++o.newest;
             o.writes.push_back({version, moment_, 0});
         }
-        fill_sector(data, payload_, sector + i, version);
+        fill_sector(data, payload_, numbered_from_ + sector + i, version);
     }
 }
 

@@ -29,7 +29,8 @@ public:
     // What a volume holds at version 0: fill_sector(.., 0) in every sector, or zeros, as a new
     // file.
     enum class Start : uint8_t { filled, zeros };
-    ModelDisk(uint64_t sectors, uint32_t payload, Start start);
+    // first: what the contents of sector 0 are numbered by, so that two volumes differ in theirs.
+    ModelDisk(uint64_t sectors, uint32_t payload, Start start, uint64_t first = 0);
 
     void expect(uint64_t sector) const { __builtin_prefetch(&entries_[sector]); }
     // Gives a write its versions and fills `data` with their contents.
@@ -69,6 +70,7 @@ private:
     };
     uint32_t payload_;
     Start start_;
+    uint64_t numbered_from_;
     std::vector<uint32_t> entries_;
     std::unordered_map<uint64_t, Overlap> overlaps_of_;
     uint64_t moment_ = 1, verified_ = 0, mismatches_ = 0, overlaps_ = 0;

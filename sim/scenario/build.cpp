@@ -163,8 +163,10 @@ PriceList host_prices(const MachineSchema& m, const Scenario& s) {
     set(prices, Operation::drive_submit, cost(m.host, "drive_submit", clock));
     set(prices, Operation::drive_complete, cost(m.host, "drive_complete", clock));
     for (const CardSchema& c : m.cards)
-        if (c.kind == CardKind::raid)
+        if (c.kind == CardKind::raid) {
             set(prices, Operation::card_submit, cost(c.part, "card_submit", clock));
+            set(prices, Operation::card_driver, cost(c.part, "card_driver", clock));
+        }
     if (m.has_ports()) add_initiator_prices(prices, m.host, clock);
     for (const ArraySchema& a : s.arrays)
         if (a.machine == m.name && a.exported && !runs_on_card(*a.exported))
@@ -182,6 +184,13 @@ PriceList host_prices(const MachineSchema& m, const Scenario& s) {
             1e12 / a.engine.rate("raid_parity").in_bytes_per_second();
     }
     return prices;
+}
+
+uint32_t driver_threads(const ArraySchema& a, const Scenario& s) {
+    for (const CardSchema& c : s.machine(a.machine)->cards)
+        if (c.name == a.card)
+            return static_cast<uint32_t>(c.part.count("driver_threads", {1, 1024}));
+    return 1;
 }
 
 PriceList card_prices(const CardSchema& c) {

@@ -31,13 +31,14 @@ PcieOptions pcie_options(const MachineSchema& machine, const Slot& slot,
 PcieOptions uplink_options(const MachineSchema& machine, const SwitchSchema& of);
 SocketLinkOptions socket_link_options(const MachineSchema& machine);
 ProcessorOptions processor_options(const MachineSchema& machine);
-// Of a part of kind multipath (build_paths.cpp). The transport of the paths says which of its timers
-// apply: FC-NVMe is NVMe.
+// Of a part of kind multipath (build_paths.cpp). The transport of the paths says which of its
+// timers apply: FC-NVMe is NVMe.
 enum class PathTransport : uint8_t { fc, iscsi, nvme };
 MultipathOptions multipath_options(const Part& part, PathTransport transport);
 // What work costs on a machine, with the software RAIDs it runs.
 PriceList host_prices(const MachineSchema& machine, const Scenario& scenario);
 PriceList card_prices(const CardSchema& card);
+uint32_t driver_threads(const ArraySchema& array, const Scenario& scenario); // of its card
 // Everything but the lock, which belongs to the world.
 RaidOptions raid_options(const ArraySchema& array, const Scenario& scenario, const Slice& slice);
 HandOver hand_over(const ArraySchema& array);

@@ -112,6 +112,8 @@ void check_card(const Part& p, Hertz clock) {
     check_duration(p, "round");
     check_size(p, "piece", Bytes(4096), Bytes::mib(64));
     check_cost(p, "card_submit", clock);
+    check_cost(p, "card_driver", clock);
+    p.count("driver_threads", {1, 1024});
     check_slot(p, "link");
 }
 void check_engine(const Part& p, Hertz clock) {

@@ -145,7 +145,7 @@ void add_state_labels(RunResult& r, const Scenario& s,
         for (const std::string& name : s.loads[i].to) {
             const Geometry g = bed.target(name).geometry();
             size += g.block * static_cast<int64_t>(g.blocks);
-            const ArraySchema* const a = s.array(name);
+            const ArraySchema* const a = s.array_of(name);
             for (const std::string& d : a ? a->drives : std::vector{name}) drives.push_back(d);
         }
         if (loads[i]->written_total() > size * enough) continue;
@@ -175,7 +175,7 @@ void add_integrity(RunResult& r, const Scenario& s, Testbed& bed) {
                 r.integrity.first.push_back(name + ": " + text);
         }
     for (const ArraySchema& a : s.arrays) {
-        if (!bed.model(a.name)) continue;
+        if (!bed.is_checked(a)) continue;
         const ScrubReport scrub = bed.scrub_now(a.name);
         r.integrity.scrubbed += scrub.lines;
         r.integrity.scrub_mismatches += scrub.mismatches;

@@ -19,12 +19,6 @@ constexpr int refinements = 2; // rounds of two points each between those around
 constexpr int64_t least_up_to = 256;
 constexpr double most_in_flight = 65536;
 
-// Total of a closed load's I/Os in flight.
-int64_t depth_of(const LoadSchema& l) {
-    int64_t n = 0;
-    for (const fio::Job& j : l.jobs) n += fio::effective_depth(j).total;
-    return n;
-}
 } // namespace
 
 LatencyTarget parse_target(const std::string& text) {
@@ -68,8 +62,8 @@ bool can_be_deeper(fio::Job j) { // an engine without queue, or thinking between
 // So many I/Os in flight, spread over the jobs as they are now: fewer clones where there are not
 // enough for all, then more depth.
 void set_depth(LoadSchema& l, double amount) {
-    const double now = static_cast<double>(depth_of(l));
-    for (fio::Job& j : l.jobs) {
+    const double now = static_cast<double>(l.in_flight());
+    for (fio::Job& j : l.jobs) { // of one machine
         const double share = static_cast<double>(fio::effective_depth(j).total) / now;
         const auto wanted = std::max<int64_t>(1, std::llround(amount * share));
         const bool deep = can_be_deeper(j);
@@ -80,7 +74,7 @@ void set_depth(LoadSchema& l, double amount) {
 }
 void set_arrivals(LoadSchema& l, double per_second) {
     int64_t clones = 0;
-    for (const fio::Job& j : l.jobs) clones += j.numjobs;
+    for (const fio::Job& j : l.jobs) clones += j.numjobs * std::ssize(l.from);
     const Iops each(per_second / static_cast<double>(clones));
     if (!l.open)
         for (fio::Job& j : l.jobs) j.rate_process = fio::RateProcess::poisson;
@@ -162,7 +156,7 @@ void Sweep::run_at(std::vector<double> amounts, bool open) {
 }
 
 void Sweep::closed() {
-    const int64_t up_to = o_.up_to.value_or(std::max(least_up_to, 4 * depth_of(the_load())));
+    const int64_t up_to = o_.up_to.value_or(std::max(least_up_to, 4 * the_load().in_flight()));
     std::vector<double> amounts;
     for (int64_t n = 1; n < up_to; n *= 2) amounts.push_back(static_cast<double>(n));
     amounts.push_back(static_cast<double>(up_to));
@@ -171,7 +165,7 @@ void Sweep::closed() {
 
 // What the load can have at most is what it gets closed, with much in flight.
 void Sweep::open() {
-    const int64_t deep = o_.up_to.value_or(std::max(least_up_to, 4 * depth_of(the_load())));
+    const int64_t deep = o_.up_to.value_or(std::max(least_up_to, 4 * the_load().in_flight()));
     run_at({static_cast<double>(deep)}, false);
     const RunAnswer full = report_.points.front().answer;
     report_.points.clear();

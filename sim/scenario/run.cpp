@@ -31,7 +31,10 @@ public:
         : s_(s), control_(c), bed_(bed), stage_(stage), calendar_(calendar), shop_(s, bed, stage) {
         for (const LoadSchema& l : s.loads)
             observers_.push_back(std::make_unique<LoadObserver>(l, Duration{}));
-        for (size_t i = 0; i < s.loads.size(); i++) build_load(i);
+        for (size_t i = 0; i < s.loads.size(); i++) {
+            check_buffers(s.loads[i]);
+            for (size_t n = 0; n < s.loads[i].from.size(); n++) build_load(i, n);
+        }
         bed.seal();
         check_overlap();
     }
@@ -50,7 +53,7 @@ private:
     std::vector<CpuUse> cpus_from_;
     fio::IoLog log_;
 
-    void build_load(size_t i);
+    void build_load(size_t i, size_t machine);
     void check_buffers(const LoadSchema& l) const;
     void check_overlap() const;
     void snapshot(double& cpu, uint64_t& events, uint64_t& ios, uint64_t& frames) const;
@@ -60,16 +63,17 @@ private:
     uint64_t trace_hash() const;
 };
 
-void Run::build_load(size_t i) {
+// The jobs of a load on one of its machines.
+void Run::build_load(size_t i, size_t n) {
     const LoadSchema& l = s_.loads[i];
-    check_buffers(l);
+    const std::string& machine = l.from[n];
     std::vector<fio::Volume> volumes;
-    for (const std::string& name : l.to) {
+    for (const std::string& name : share_of(l, n)) {
         const uint32_t file = control_.iolog.empty() ? 0 : log_.add_file(name);
-        volumes.push_back({&bed_.target(name), bed_.model(name), file});
+        volumes.push_back({&bed_.reach(l, machine, name), bed_.model(name), file});
     }
     fio::LoadOptions o;
-    o.name = l.name;
+    o.name = l.from.size() == 1 ? l.name : l.name + "@" + machine;
     o.seed = s_.run.seed;
     o.ends = s_.run.until == Until::load;
     o.open = l.open;
@@ -78,7 +82,7 @@ void Run::build_load(size_t i) {
         bed_.clock(), std::move(volumes), l.jobs,
         [&](uint32_t job, uint32_t) -> Cpu& {
             const std::vector<int>& allowed = l.jobs[job].cpus_allowed;
-            return bed_.new_thread(l.from.front(), l.name, {allowed.begin(), allowed.end()});
+            return bed_.new_thread(machine, l.name, {allowed.begin(), allowed.end()});
         },
         *observers_[i], o));
 }
@@ -108,8 +112,7 @@ void Run::check_buffers(const LoadSchema& l) const {
 void Run::check_overlap() const {
     constexpr double most = 0.001;
     if (bed_.slice().scale == 1) return;
-    for (size_t i = 0; i < s_.loads.size(); i++) {
-        const LoadSchema& l = s_.loads[i];
+    for (const LoadSchema& l : s_.loads) {
         bool writes = false;
         int64_t largest = 0;
         for (const fio::Job& j : l.jobs) {
@@ -122,14 +125,13 @@ void Run::check_overlap() const {
             const Geometry g = bed_.target(name).geometry();
             volume += static_cast<double>(g.blocks) * static_cast<double>(g.block.count());
         }
-        const double overlap =
-            static_cast<double>(loads_[i]->depth()) * static_cast<double>(largest) / volume;
+        const int64_t depth = l.in_flight();
+        const double overlap = static_cast<double>(depth) * static_cast<double>(largest) / volume;
         if (overlap > most)
             throw InputError(
                 l.place,
-                "at scale " + std::to_string(bed_.slice().scale) + " the " +
-                    std::to_string(loads_[i]->depth()) + " I/Os in flight cover " +
-                    std::to_string(overlap * 100).substr(0, 4) +
+                "at scale " + std::to_string(bed_.slice().scale) + " the " + std::to_string(depth) +
+                    " I/Os in flight cover " + std::to_string(overlap * 100).substr(0, 4) +
                     " % of the slice, more than 0.1 %: they would meet as they do not on real "
                     "drives; set a smaller run/scale");
     }
@@ -246,11 +248,6 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
 } // namespace
 
 RunResult run(const Scenario& s, const RunControl& control, RunCost* cost) {
-    for (const LoadSchema& l : s.loads) // goes when testbeds wire fabrics
-        if (needs_fabric(l, s))
-            throw InputError(l.place, "load '" + l.name +
-                                          "' needs volumes, several machines or a fabric, which "
-                                          "storlab reads and checks but cannot run yet");
     if (control.real) {
         RealWorld world;
         const auto bed = real_testbed(s, world, control.folder);

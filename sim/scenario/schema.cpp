@@ -78,6 +78,12 @@ Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {
 }
 } // namespace
 
+int64_t LoadSchema::in_flight() const {
+    int64_t n = 0;
+    for (const fio::Job& j : jobs) n += fio::effective_depth(j).total;
+    return n * static_cast<int64_t>(from.size());
+}
+
 const MachineSchema* Scenario::machine(std::string_view n) const { return by_name(machines, n); }
 const ArraySchema* Scenario::array(std::string_view n) const { return by_name(arrays, n); }
 const DriveSchema* Scenario::drive(std::string_view path) const {

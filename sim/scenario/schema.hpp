@@ -101,6 +101,8 @@ struct LoadSchema {
     std::vector<std::pair<std::string, std::string>> options; // as written, for the record
     bool open = false;
     SourcePlace place;
+
+    int64_t in_flight() const; // I/Os of all machines together
 };
 
 enum class Until : uint8_t { confident, duration, timeline, load };

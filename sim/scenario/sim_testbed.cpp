@@ -1,7 +1,9 @@
 #include "models/cpu/thread.hpp"
+#include "models/gpu/card_driver.hpp"
 #include "models/gpu/raid_card.hpp"
 #include "models/host/nvme_driver.hpp"
 #include "models/ssd/ssd.hpp"
+#include "sim/scenario/sim_fabric.hpp"
 #include "sim/scenario/testbed.hpp"
 #include <algorithm>
 
@@ -21,6 +23,8 @@ public:
     void seal() override {
         for (auto& [name, m] : machines_) m->processor.seal();
     }
+    BlockDevice& reach(const LoadSchema& load, const std::string& machine,
+                       const std::string& name) override;
     void fail_drive(const std::string& path) override { ssds_.at(path)->fail(); }
     std::vector<StationDescription> stations() const override;
     std::vector<CpuUse> cpus() const override;
@@ -62,9 +66,12 @@ private:
     std::map<std::string, std::unique_ptr<Ssd>> ssds_;
     std::vector<std::unique_ptr<NvmeDriver>> drivers_;
     std::map<std::string, std::unique_ptr<Software>> software_;
+    std::vector<std::unique_ptr<CardDriver>> card_drivers_;
     std::map<std::string, std::vector<Thread*>> threads_; // of each load
+    std::unique_ptr<SimFabric> fabric_;                   // null: no machine has ports
 
     void build_drives(const MachineSchema& m);
+    void build_fabric();
     void fill_array(const ArraySchema& a);
     std::byte* peek(const ArraySchema& a, uint32_t member, Lba at) {
         return ssds_.at(members_.at(a.name)[member])->peek(at);
@@ -88,6 +95,9 @@ SimTestbed::SimTestbed(const Scenario& s, const Slice& slice, Calendar& calendar
         Machine& machine = *machines_.at(a.machine);
         if (!a.card.empty()) {
             build_array(a, calendar, *machine.cards.at(a.card), nullptr);
+            card_drivers_.push_back(std::make_unique<CardDriver>(*array(a.name), machine.processor,
+                                                                 driver_threads(a, s)));
+            targets_[a.name] = card_drivers_.back().get();
             continue;
         }
         auto& sw = software_[a.name] = std::make_unique<Software>(
@@ -97,11 +107,37 @@ SimTestbed::SimTestbed(const Scenario& s, const Slice& slice, Calendar& calendar
     }
     build_models(ModelDisk::Start::filled);
     for (const ArraySchema& a : s.arrays)
-        if (model(a.name)) fill_array(a);
+        if (is_checked(a)) fill_array(a);
+    build_fabric();
     for (auto& [path, ssd] : ssds_)
         if (model(path))
             for (uint64_t b = 0; b < ssd->geometry().blocks; b++)
                 fill_sector(ssd->peek({b}), slice.payload, b, 0);
+}
+
+void SimTestbed::build_fabric() {
+    const auto exported = [](const ArraySchema& a) { return a.exported.has_value(); };
+    const std::vector<ArraySchema>& arrays = scenario_.arrays;
+    if (std::none_of(arrays.begin(), arrays.end(), exported)) return;
+    fabric_ = std::make_unique<SimFabric>(
+        scenario_, calendar_,
+        [this](const std::string& m) -> Processor& { return machines_.at(m)->processor; });
+    for (const ArraySchema& a : arrays) {
+        if (!a.exported) continue;
+        std::vector<BlockDevice*> volumes;
+        for (const VolumeSchema& v : a.volumes) volumes.push_back(&target(v.path));
+        if (volumes.empty()) volumes.push_back(&target(a.name));
+        fabric_->offer(a, volumes);
+    }
+}
+
+BlockDevice& SimTestbed::reach(const LoadSchema& load, const std::string& machine,
+                               const std::string& name) {
+    if (scenario_.machine_of(name) == machine) return target(name);
+    const ArraySchema& a = *scenario_.array_of(name);
+    size_t volume = 0;
+    while (volume < a.volumes.size() && a.volumes[volume].path != name) volume++;
+    return fabric_->reach(load, machine, a, a.volumes.empty() ? 0 : volume);
 }
 
 // Drives of one kind and state start with one map: what led to it is done once.
@@ -206,6 +242,7 @@ std::vector<StationDescription> SimTestbed::stations() const {
                        sw->workers.workers(),
                        {0, sw->workers.working(), sw->workers.working()}});
     }
+    if (fabric_) fabric_->describe(all);
     for (const auto& [load, threads] : threads_) {
         Duration busy;
         for (const Thread* t : threads)

@@ -1,9 +1,10 @@
 // The objects of a scenario, wired up in one of two worlds. Each part builds itself from its schema
 // (build.hpp); a testbed only connects them:
 //
-//   load clone -> [array -> ] driver -> PCIe link -> drive          (simulated)
+//   load clone -> [fabric -> ] [volume -> array -> ] driver -> PCIe link -> drive   (simulated)
 //   load clone -> [array -> ] file                                  (real)
 #pragma once
+#include "models/array/volume.hpp"
 #include "models/raid/raid.hpp"
 #include "models/workload/model_disk.hpp"
 #include "sim/kernel/station.hpp"
@@ -38,7 +39,13 @@ public:
     // Recomputes parity or copies of every line of an array without time passing.
     virtual ScrubReport scrub_now(const std::string& array) = 0;
 
+    // An array, a volume or a drive, as it is where it is.
     BlockDevice& target(const std::string& name) { return *targets_.at(name); }
+    // The same as a load's machine reaches it, which may be across a fabric.
+    virtual BlockDevice& reach(const LoadSchema& load, const std::string& machine,
+                               const std::string& name);
+    // Whether some load's reads of the array, or of a volume of it, are checked.
+    bool is_checked(const ArraySchema& array);
     ModelDisk* model(const std::string& name); // null when contents are not checked
     Raid* array(const std::string& name);      // null: not an array
     const std::map<std::string, std::unique_ptr<Raid>>& arrays() const { return arrays_; }
@@ -56,12 +63,15 @@ public:
 protected:
     Testbed(const Scenario& scenario, const Slice& slice) : scenario_(scenario), slice_(slice) {}
     void build_array(const ArraySchema& a, Clock& clock, Cpu& engine, SpinLock* lock);
+    void build_volumes();
     void build_models(ModelDisk::Start start);
 
     const Scenario& scenario_;
     Slice slice_;
     std::map<std::string, BlockDevice*> drives_, targets_;
     std::map<std::string, std::unique_ptr<Raid>> arrays_;
+    std::map<std::string, std::unique_ptr<Volume>> volumes_;
+    std::map<std::string, uint64_t> first_block_; // of a volume on its array
     std::map<std::string, std::unique_ptr<ModelDisk>> models_;
     std::map<std::string, std::vector<std::string>> members_; // drives now in each array
 };

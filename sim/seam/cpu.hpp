@@ -28,7 +28,8 @@ enum class Operation : uint8_t {
     raid_lock_stripe, // under the array's lock, per stripe handled
     raid_member_io,   // one member command issued from a stripe
     raid_parity,      // bytes run through parity arithmetic
-    card_submit,      // host side of a command handed to a RAID card
+    card_submit,      // the caller's side of a command handed to a RAID card
+    card_driver,      // ... and what threads of its driver do for it
     lock_spin,        // waiting for a lock on a core
     path_select,      // multipath, one request
     fabric_submit,    // initiator: a command into the queue of its session or adapter
@@ -48,7 +49,7 @@ constexpr size_t operation_count = static_cast<size_t>(Operation::count);
 constexpr std::array<std::string_view, operation_count> operation_names = {
     "load submit",      "load reap",       "block submit",    "drive submit",    "drive complete",
     "raid read chunk",  "raid write",      "raid page",       "raid lock chunk", "raid pass",
-    "raid lock stripe", "raid member io",  "raid parity",     "card submit",     "lock spin",
+    "raid lock stripe", "raid member io",  "raid parity",     "card submit", "card driver",     "lock spin",
     "path select",      "fabric submit",   "fabric complete", "pdu send",        "pdu receive",
     "packet receive",   "adapter command", "adapter write",   "target read",     "target write",
     "target send",      "target receive"};
