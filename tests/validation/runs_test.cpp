@@ -13,7 +13,7 @@ using Jobs = std::vector<std::function<RunAnswer()>>;
 namespace {
 RunAnswer answer(double iops) {
     RunAnswer a;
-    a.loads["l"] = {iops, iops * 4096, 1e-4, 2e-4, 0.01};
+    a.loads["l"] = {iops, iops * 4096, 1e-4, 1e-4, 1.5e-4, 2e-4, std::nullopt, 0.01};
     a.cpu["host"] = 12.5;
     a.binds = "host/lock 99 %";
     a.trace_hash = "00ff";
@@ -24,13 +24,17 @@ void nap(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 TEST_CASE("an answer passes through JSON unchanged, doubles to the last bit") {
     RunAnswer a = answer(1.0 / 3 * 1e6);
-    a.loads["second"] = {1, 2, 3, std::nullopt, std::nullopt};
+    a.loads["second"] = {1, 2, 3, {}, {}, {}, {}, {}};
     a.partial = true;
     const RunAnswer b = answer_from_json(to_json(a));
     CHECK(b.failure.empty());
     REQUIRE(b.loads.size() == 2);
     CHECK(b.loads.at("l").iops == a.loads.at("l").iops);
     CHECK(b.loads.at("l").p99_s == a.loads.at("l").p99_s);
+    CHECK(b.loads.at("l").p50_s == a.loads.at("l").p50_s);
+    CHECK(b.loads.at("l").p95_s == a.loads.at("l").p95_s);
+    CHECK_FALSE(b.loads.at("l").p999_s);
+    CHECK(b.loads.at("l").iops_ci95 == a.loads.at("l").iops_ci95);
     CHECK_FALSE(b.loads.at("second").p99_s);
     CHECK_FALSE(b.loads.at("second").iops_ci95);
     CHECK(b.cpu == a.cpu);
