@@ -1,5 +1,6 @@
 #include "models/cpu/thread.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/random.hpp"
 #include <algorithm>
 #include <numeric>
 
@@ -50,7 +51,8 @@ Duration Processor::busy() const {
 }
 
 Thread::Thread(Processor& processor, uint32_t socket, uint32_t cpu_set)
-    : Cpu(processor.prices_, processor.ledger_), p_(processor), socket_(socket), cpu_set_(cpu_set) {
+    : Cpu(processor.prices_, processor.ledger_), p_(processor), socket_(socket), cpu_set_(cpu_set),
+      turn_(mix(processor.threads_.size())) {
     fire = [](Event& e) { static_cast<Thread&>(e).step(); };
 }
 
@@ -69,8 +71,19 @@ void Thread::start(Job& job, Duration wake_up) {
     locking_ = false;
     started_ = p_.calendar_.now() + wake_up;
     // Sharing sees the wake-up as part of the work; with a core of one's own it is only a delay.
+    if (job.work.lock) job.work.busy = uneven(job.work.busy);
     if (shared_) shared_->arrive(*this, wake_up + job.work.busy);
     else p_.calendar_.schedule(*this, started_ + job.work.busy);
+}
+
+// The same work never takes exactly as long twice: caches, other interrupts. Nothing depends on it
+// but the order in which threads come to a lock, which would otherwise be the same for ever, with
+// as many hand-overs between sockets as it happened to begin with.
+Duration Thread::uneven(Duration work) {
+    constexpr double spread = 0.2; // of the work, evenly around its mean
+    turn_ += 0x9e3779b97f4a7c15ull;
+    const double u = static_cast<double>(mix(turn_) >> 11) * 0x1p-53;
+    return work.scaled(1 + spread * (u - 0.5));
 }
 
 void Thread::step() {

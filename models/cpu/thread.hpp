@@ -65,6 +65,7 @@ private:
     Processor& p_;
     SharedStation* shared_ = nullptr; // null: a core of its own
     uint32_t socket_, cpu_set_;
+    uint64_t turn_; // of uneven()
     EventQueue queue_;
     Job* job_ = nullptr;
     bool locking_ = false;
@@ -73,6 +74,7 @@ private:
     WorkerPool* pool_ = nullptr;
 
     void start(Job& job, Duration wake_up = {});
+    Duration uneven(Duration work);
     void step();
     void take_next();
 };

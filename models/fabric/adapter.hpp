@@ -19,13 +19,15 @@ namespace storlab {
 struct AdapterOptions {
     Duration per_command = {}; // 0.5 us: 2 million a second, QLogic QLE2772's data sheet
     Duration per_message = {};
+    Duration latency = {}; // of a message, either way, beyond that; it limits nothing
 };
 
 class Adapter {
 public:
     Adapter(std::string name, const AdapterOptions& options)
         : name_(std::move(name)), options_(options) {}
-    // When the card has handled a message that leaves by one of its ports.
+    // When the card has handled a message that leaves by one of its ports; its latency comes on
+    // top.
     Instant handle(Instant now, bool is_command) {
         return station_.serve(now, is_command ? options_.per_command + options_.per_message
                                               : options_.per_message);

@@ -56,7 +56,8 @@ void ConnectionEnd::transmit(Packet& p, uint32_t part) {
     travelling_++;
     Instant ready = now;
     const bool counts = s_.counted && s_.counted(p);
-    if (Adapter* const adapter = port().options.adapter) ready = adapter->handle(now, counts);
+    if (Adapter* const adapter = port().options.adapter)
+        ready = adapter->handle(now, counts) + s_.cards;
     if (!s_.association) return on_wire(p, ready);
     AssociationStation& a = *s_.association;
     const auto bytes = Duration::ps(static_cast<int64_t>(p.bytes * a.ps_per_byte + 0.5));

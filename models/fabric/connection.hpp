@@ -43,6 +43,7 @@ public:
         FabricPort* port;
         AssociationStation* association;
         Counted counted;
+        Duration cards; // latency of both ends' cards
         FrameFormat format;
         TransportOptions transport;
     };
@@ -73,8 +74,9 @@ public:
     void lost(Packet& p);    // one of this end's
     const FrameFormat& format() const { return s_.format; }
     void tick(const ConnectionTick& t);
-    void die();          // says nothing any more
-    void die_unheard() { // and its user is not told
+    FairQueue::Lane lane; // its packets that wait for the wire out of its port
+    void die();           // says nothing any more
+    void die_unheard() {  // and its user is not told
         told_ = true;
         die();
     }

@@ -69,6 +69,7 @@ Wire& Network::add_wire(FabricNode& from, FabricNode& to, FabricCable& c, const 
         w.buffer = from.as_switch.buffer;
     }
     w.into_switch = to.is_switch;
+    w.out_of_port = !from.is_switch;
     w.latency = to.is_switch ? to.as_switch.latency : Duration{};
     w.arrived = to.is_switch ? at_switch : at_port;
     return wires_.emplace_back(calendar_, std::move(w));
@@ -97,8 +98,11 @@ ConnectionEnds Network::connect(std::string_view a, std::string_view b,
     free_links_.pop_back();
     link.ordinal = connections_++;
     ConnectionEnd &x = link.ends[0], &y = link.ends[1];
-    x.start({this, &link, &y, &pa, association(pa, pb), o.counted_a, o.format, o.transport});
-    y.start({this, &link, &x, &pb, association(pb, pa), o.counted_b, o.format, o.transport});
+    Duration cards;
+    for (const FabricPort* p : {&pa, &pb})
+        if (p->options.adapter) cards += p->options.adapter->options().latency;
+    x.start({this, &link, &y, &pa, association(pa, pb), o.counted_a, cards, o.format, o.transport});
+    y.start({this, &link, &x, &pb, association(pb, pa), o.counted_b, cards, o.format, o.transport});
     STORLAB_ENSURE(set_routes(link));
     return {&x, &y};
 }

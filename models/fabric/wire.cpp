@@ -40,12 +40,21 @@ Instant Wire::enter(Packet& p, Instant ready, Wire* from) {
     }
     entered_ += p.bytes;
     const int64_t need = holds ? entered_ - o_.buffer : 0;
-    if (busy_) queue_.push(p);
+    if (busy_) wait(p);
     else launch(p);
     if (need <= launched_ || !from) return room_for(need);
     waiters_.push_back({from, need});
     from->waits_for_ = this;
     return Instant::never();
+}
+
+void Wire::wait(Packet& p) {
+    if (o_.out_of_port) turns_.push(p.end->lane, p);
+    else queue_.push(p);
+}
+Packet* Wire::next_waiting() {
+    if (!turns_.empty()) return &turns_.pop();
+    return queue_.empty() ? nullptr : &static_cast<Packet&>(queue_.pop());
 }
 
 void Wire::launch(Packet& p) {
@@ -63,7 +72,7 @@ void Wire::passed(Instant room) {
     held_until_ = later(held_until_, room);
     waits_for_ = nullptr;
     busy_ = false;
-    if (!queue_.empty()) launch(static_cast<Packet&>(queue_.pop()));
+    if (Packet* const p = next_waiting()) launch(*p);
 }
 
 void Wire::tell_waiters() {
@@ -82,7 +91,7 @@ void Wire::darken(EventQueue& queued) {
     busy_ = false;
     if (waits_for_) std::erase_if(waits_for_->waiters_, [&](auto& w) { return w.wire == this; });
     waits_for_ = nullptr;
-    while (!queue_.empty()) queued.push(queue_.pop());
+    while (Packet* const p = next_waiting()) queued.push(*p);
     entered_ = launched_before_ = launched_;
     for (const Waiter& w : std::exchange(waiters_, {})) w.wire->passed(now);
 }

@@ -1,13 +1,15 @@
 // One direction of a cable, with the queue in front of it: a FIFO station whose service is the time
 // of the bytes on the wire. Messages are served whole, one after another; frames of different
 // messages do not interleave. (Protocols cut data into units of up to about 128 KiB, so that is the
-// grain of fairness.) A message is cut through: its head may leave a switch one frame and the
-// switch's latency after it started, its tail no earlier than one frame after it came in.
+// grain of fairness, for connections that share a port: they take turns there.) A message is cut
+// through: its head may leave a switch one frame and the switch's latency after it started, its
+// tail no earlier than one frame after it came in.
 //
 // A wire out of a switch has a buffer. If it does not drop, whoever brings a message is held until
 // its last byte fits, and everything behind it too (head of line), whatever it is for. In a cycle
 // of full buffers nothing would move again, as in the field.
 #pragma once
+#include "models/fabric/fair_queue.hpp"
 #include "models/fabric/packet.hpp"
 #include "sim/kernel/calendar.hpp"
 #include "sim/kernel/station.hpp"
@@ -34,6 +36,7 @@ struct WireOptions {
     Rate rate = {};
     Duration propagation = {};
     bool into_switch = false;
+    bool out_of_port = false;
     Duration latency = {};             // of the switch it leads into
     bool lossless = true;              // full buffer: hold, not drop
     int64_t buffer = no_limit;         // bytes in front of it
@@ -83,7 +86,8 @@ private:
     bool busy_ = false; // a head is under way to the switch, or held there
     Instant free_, held_until_, started_;
     StationCount count_;
-    EventQueue queue_;
+    EventQueue queue_; // out of a switch: first come, first served
+    FairQueue turns_;  // out of a port
     int64_t entered_ = 0, launched_ = 0, launched_before_ = 0; // bytes, of a wire into a switch
     std::vector<Waiter> waiters_;
     Wire* waits_for_ = nullptr;
@@ -91,6 +95,8 @@ private:
     Duration time_of(int64_t bytes) const {
         return Duration::ps(static_cast<int64_t>(static_cast<double>(bytes) * ps_per_byte_ + 0.5));
     }
+    void wait(Packet& p);
+    Packet* next_waiting();
     void serve(Packet& p, Instant start);
     void launch(Packet& p);
     Instant room_for(int64_t need) const { // need <= launched_

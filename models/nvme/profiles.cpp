@@ -92,7 +92,8 @@ Profile fc_nvme() {
     p.ready = ready;
     p.response = good;
     p.refusal = extended;
-    p.burst = p.data_out_unit = p.data_in_unit = bytes(Bytes::kib(256)); // nvmet-fc: a sequence
+    p.burst = bytes(Bytes::kib(256));                         // nvmet-fc: a sequence
+    p.data_out_unit = p.data_in_unit = bytes(Bytes::kib(64)); // as FCP's
     p.software = false;
     // PLOGI and PRLI (FC-LS-4), Create Association and Create I/O Connection, then Connect and the
     // properties.

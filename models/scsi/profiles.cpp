@@ -49,7 +49,9 @@ Profile fcp() {
     p.response = 24;
     p.refusal = 24 + sense_bytes;
     // MAXIMUM BURST SIZE of the disconnect-reconnect page is 0 in most arrays: no limit of its own.
-    p.burst = p.data_out_unit = p.data_in_unit = bytes(Bytes::mib(16));
+    p.burst = bytes(Bytes::mib(16));
+    // Frames of exchanges go out in turn; our grain of that is 32 frames.
+    p.data_out_unit = p.data_in_unit = bytes(Bytes::kib(64));
     p.login = {{116, 116}, // PLOGI, LS_ACC (FC-LS-4)
                {20, 20},   // PRLI
                {32, 24 + iscsi_wire::inquiry_data},

@@ -41,7 +41,8 @@ PriceList adapter_prices(const CardSchema& c) {
 }
 
 AdapterOptions adapter_options(const CardSchema& c) {
-    return {c.part.duration("per_command"), c.part.duration("per_message")};
+    return {c.part.duration("per_command"), c.part.duration("per_message"),
+            c.part.has("latency") ? c.part.duration("latency") : Duration()};
 }
 PortOptions port_options(const CardSchema& c) {
     PortOptions o;

@@ -24,6 +24,7 @@ void check_card_with_ports(const CardSchema& c) {
     check_slot(p, "link");
     check_duration(p, "per_command");
     check_duration(p, "per_message");
+    if (p.has("latency")) check_duration(p, "latency");
     check_duration(p, "coalesce");
     if (p.fraction("usable_share") < 0.01) complain_about(p, "usable_share", "must be 1% or more");
     if (c.kind == CardKind::hba) p.count("buffer_credits", {1, 65536});
