@@ -1,10 +1,13 @@
 // One NAND die: sensing, programming and erasing, of which it does one at a time. A read that finds
 // a program or an erase under way suspends it; the interrupted operation ends that much later.
 // Planes work together: a sense brings
-// a page of each. Left out: planes that read independently, limits on the number of suspensions.
+// a page of each into the registers, where they stay until the die does something else: who wants
+// the same pages next needs no sense. Left out: planes that read independently, limits on the
+// number of suspensions.
 #pragma once
 #include "sim/base/time.hpp"
 #include "sim/kernel/station.hpp"
+#include <cstdint>
 
 namespace storlab {
 
@@ -17,8 +20,11 @@ struct NandTiming {
 
 class Die {
 public:
-    // The date at which the page is in the register.
-    Instant read(Instant now, const NandTiming& t) {
+    // The date at which the pages (by any number that tells them from the die's others) are in the
+    // registers.
+    Instant read(Instant now, const NandTiming& t, uint32_t pages) {
+        if (pages == in_registers_) return later(now, sensing_until_);
+        in_registers_ = pages;
         Instant start = later(now, sensing_until_);
         if (start < writing_until_) {
             const bool suspended = sensing_until_ > now; // reads in a row share one suspension
@@ -46,11 +52,14 @@ public:
     }
 
 private:
+    static constexpr uint32_t none = ~0u;
+    uint32_t in_registers_ = none;
     Instant sensing_until_, writing_until_;
     Duration postponed_;
     StationCount count_;
 
     Instant write(Instant now, Duration service) {
+        in_registers_ = none;
         writing_until_ = later(later(now, writing_until_), sensing_until_) + service;
         count_.served++;
         count_.busy += service;

@@ -40,6 +40,7 @@ Ftl Ssd::aged_map(const SsdOptions& o) {
 Ssd::Ssd(Calendar& c, std::shared_ptr<const SsdOptions> options, uint64_t seed, const Ftl* aged)
     : calendar_(c), options_(std::move(options)), o_(*options_),
       unit_pages_(static_cast<uint32_t>(o_.flash_page / map_page) * o_.planes * o_.program_pages),
+      sense_pages_(static_cast<uint32_t>(o_.flash_page / map_page) * o_.planes),
       units_per_erase_(std::max<uint64_t>(1, o_.block_pages / o_.program_pages)),
       backend_page_(map_page / o_.backend_rate), link_(o_.link), dies_(o_.dies),
       channels_(o_.channels), programmed_(o_.dies), store_(o_.blocks, o_.payload),
@@ -149,7 +150,7 @@ void Ssd::start_read(Request& r) {
     }
     const uint32_t die = die_of(physical);
     r.step = static_cast<uint16_t>(die);
-    next(r, dies_[die].read(now, o_.nand), sensed);
+    next(r, dies_[die].read(now, o_.nand, sense_of(physical)), sensed);
 }
 
 void Ssd::sensed(Event& e) { // page register to controller
@@ -182,7 +183,7 @@ void Ssd::answered(Event& e) {
 // arrive in any order.
 void Ssd::read_large(Request& r, uint64_t first, uint64_t last) {
     const Instant now = calendar_.now();
-    const auto per_sense = static_cast<uint32_t>(o_.flash_page / map_page) * o_.planes;
+    const uint32_t per_sense = sense_pages_;
     uint16_t parts = 0;
     for (uint64_t page = first; page <= last;) {
         const uint32_t physical = ftl_.place(page);
@@ -199,7 +200,7 @@ void Ssd::read_large(Request& r, uint64_t first, uint64_t last) {
         f.pages = pages;
         f.fire = page_sensed;
         parts++;
-        calendar_.schedule(f, dies_[f.die].read(now, o_.nand));
+        calendar_.schedule(f, dies_[f.die].read(now, o_.nand, sense_of(physical)));
     }
     r.step = parts;
     if (parts == 0) transferred(r);
@@ -267,7 +268,7 @@ void Ssd::write_page(uint64_t page) {
     controller_.occupy(now, backend_page_ * (1 + work_.moved));
     for (const uint32_t at : work_.sensed) { // the collector's reads: nobody waits for them
         const uint32_t die = die_of(at);
-        dies_[die].read(now, o_.nand);
+        dies_[die].read(now, o_.nand, sense_of(at));
         channels_[die % channels_.size()].occupy(now, o_.flash_page / o_.channel_rate);
     }
     for (const uint32_t at : work_.programmed) program(at, false);

@@ -90,7 +90,8 @@ private:
     Port direct_{*this, PcieRoute::direct()};
     const std::shared_ptr<const SsdOptions> options_;
     const SsdOptions& o_;
-    const uint32_t unit_pages_; // map pages one program holds
+    const uint32_t unit_pages_;  // map pages one program holds
+    const uint32_t sense_pages_; // map pages one sense brings
     const uint64_t units_per_erase_;
     const Duration backend_page_;
     PcieLink link_;
@@ -142,6 +143,7 @@ private:
     void read_large(Request& r, uint64_t first, uint64_t last);
     void abandon(Request& r);
     uint64_t page_of(Lba lba) const { return lba.block * uint64_t(o_.block.count()) / 4096; }
+    uint32_t sense_of(uint32_t physical) const { return physical / sense_pages_; }
     uint32_t die_of(uint32_t physical) const {
         return (physical / unit_pages_) % static_cast<uint32_t>(dies_.size());
     }

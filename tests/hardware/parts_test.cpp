@@ -13,15 +13,15 @@ Instant us(int64_t n) { return Instant::at(Duration::us(n)); }
 
 TEST_CASE("reads of one die go one after the other") {
     Die die;
-    CHECK(die.read(us(0), nand) == us(70));
-    CHECK(die.read(us(10), nand) == us(140));
-    CHECK(die.read(us(500), nand) == us(570));
+    CHECK(die.read(us(0), nand, 1) == us(70));
+    CHECK(die.read(us(10), nand, 2) == us(140));
+    CHECK(die.read(us(500), nand, 3) == us(570));
 }
 
 TEST_CASE("a read suspends a program, which ends that much later") {
     Die die;
     CHECK(die.program(us(0), nand) == us(2000));
-    CHECK(die.read(us(100), nand) == us(190)); // 20 to suspend, 70 to sense
+    CHECK(die.read(us(100), nand, 4) == us(190)); // 20 to suspend, 70 to sense
     CHECK(die.postponed() == Duration::us(90));
     CHECK(die.program(us(200), nand) == us(2090 + 2000)); // behind the postponed one
 }
@@ -29,15 +29,27 @@ TEST_CASE("a read suspends a program, which ends that much later") {
 TEST_CASE("reads in a row share one suspension") {
     Die die;
     die.program(us(0), nand);
-    CHECK(die.read(us(100), nand) == us(190));
-    CHECK(die.read(us(120), nand) == us(260));
+    CHECK(die.read(us(100), nand, 5) == us(190));
+    CHECK(die.read(us(120), nand, 6) == us(260));
     CHECK(die.postponed() == Duration::us(160));
 }
 
 TEST_CASE("an erase waits for reads and programs before it") {
     Die die;
-    die.read(us(0), nand);
+    die.read(us(0), nand, 7);
     CHECK(die.erase(us(10), nand) == us(70 + 10'000));
+}
+
+TEST_CASE(
+    "what is in a die's registers is read without a sense, until the die does something else") {
+    Die die;
+    CHECK(die.read(us(0), nand, 7) == us(70));
+    CHECK(die.read(us(10), nand, 7) == us(70)); // on its way
+    CHECK(die.read(us(500), nand, 7) == us(500));
+    CHECK(die.read(us(600), nand, 8) == us(670));
+    CHECK(die.read(us(700), nand, 7) == us(770));
+    die.program(us(800), nand);
+    CHECK(die.read(us(3000), nand, 7) == us(3070));
 }
 
 TEST_CASE("PCIe rates are lanes, coding and packets") {
