@@ -27,6 +27,7 @@ constexpr const char* reference_case = "reference_loop";
 const std::map<std::string, double, std::less<>> floors = {{"one_drive_randread", 1.5e6},
                                                            {"raid5_randread", 1.0e6},
                                                            {"raid5_randrw", 0.5e6},
+                                                           {"remote_randread", 0.5e6},
                                                            {calendar_case, 15e6}};
 
 double cpu_seconds() {
