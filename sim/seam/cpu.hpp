@@ -47,12 +47,12 @@ enum class Operation : uint8_t {
 };
 constexpr size_t operation_count = static_cast<size_t>(Operation::count);
 constexpr std::array<std::string_view, operation_count> operation_names = {
-    "load submit",      "load reap",       "block submit",    "drive submit",    "drive complete",
-    "raid read chunk",  "raid write",      "raid page",       "raid lock chunk", "raid pass",
-    "raid lock stripe", "raid member io",  "raid parity",     "card submit", "card driver",     "lock spin",
-    "path select",      "fabric submit",   "fabric complete", "pdu send",        "pdu receive",
-    "packet receive",   "adapter command", "adapter write",   "target read",     "target write",
-    "target send",      "target receive"};
+    "load submit",      "load reap",      "block submit",    "drive submit",    "drive complete",
+    "raid read chunk",  "raid write",     "raid page",       "raid lock chunk", "raid pass",
+    "raid lock stripe", "raid member io", "raid parity",     "card submit",     "card driver",
+    "lock spin",        "path select",    "fabric submit",   "fabric complete", "pdu send",
+    "pdu receive",      "packet receive", "adapter command", "adapter write",   "target read",
+    "target write",     "target send",    "target receive"};
 
 struct SpinLock; // a lock whose waiters spin; the world defines it
 

@@ -87,7 +87,8 @@ TEST_CASE("threads that wait for a spin lock burn their cores, and the lock alon
     const Duration busy_before = loop.processor.busy(), span = Duration::us(450'000);
     const Duration spun_before = loop.threads[3]->spun();
     CHECK(loop.per_second(span) == Approx(1 / (hold + transfer).in_seconds()).epsilon(1e-5));
-    CHECK(loop.processor.busy() - busy_before == span * n); // no core was idle for a picosecond
+    // No core was idle; time is that of the last event, which may be a little before the end.
+    CHECK((loop.processor.busy() - busy_before) / span == Approx(n).epsilon(1e-5));
     // A round of a thread lasts n times the lock's; what is neither work nor hold is spinning.
     const Duration round = (hold + transfer) * n;
     const double spinning = (round - busy - hold) / round;
@@ -101,8 +102,9 @@ TEST_CASE("an uncontended lock costs its hold time, on the core of the one who h
     loop.busy = Duration::ns(600);
     loop.hold = Duration::ns(400);
     loop.start(1);
-    CHECK(loop.per_second(Duration::ms(10)) == Approx(1e6).epsilon(1e-4));
-    CHECK(loop.processor.busy() == Duration::ms(10));
+    // Work before a lock is uneven around its mean: 10,000 times 600 ns, by up to 10 % each.
+    CHECK(loop.per_second(Duration::ms(10)) == Approx(1e6).epsilon(1e-3));
+    CHECK(loop.processor.busy() / Duration::ms(10) == Approx(1).epsilon(2e-4));
     CHECK(loop.threads[0]->spun() == Duration());
 }
 

@@ -120,7 +120,7 @@ TEST_CASE("parts of fabrics become prices and options of the models") {
     const Scenario s = scenario_of(fibre_channel);
     const PriceList storage = host_prices(s.machines[0], s), client = host_prices(s.machines[1], s);
     const auto of = [](const PriceList& p, Operation op) { return p[static_cast<size_t>(op)]; };
-    CHECK(of(storage, Operation::target_write).each == Duration::us(32));
+    CHECK(of(storage, Operation::target_write).each == Duration::ns(31700));
     CHECK(of(client, Operation::target_write).each == Duration{});
     // 6900 cycles at 2.1 GHz and 15 GB/s.
     CHECK(of(client, Operation::pdu_send).each.in_us() == Approx(6900 / 2100.0).epsilon(1e-6));

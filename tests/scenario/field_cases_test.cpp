@@ -170,7 +170,7 @@ TEST_CASE("trap: under load a rebuild is slowed and never below its minimum stop
         return r.full_size[0].value.in_seconds() / 3600;
     };
     const double idle = hours({"loads/users/fio/rate_iops=50", "loads/users/fio/iodepth=1"}),
-                 busy = hours({"loads/users/fio/iodepth=16"}),
+                 busy = hours({"loads/users/fio/iodepth=64"}),
                  at_minimum = 7.559e9 / (1000 * 1024) / 3600;
     CHECK(busy > 1.2 * idle);
     CHECK(busy < at_minimum);

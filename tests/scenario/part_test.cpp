@@ -306,7 +306,7 @@ TEST_CASE("the arithmetic in the notes of the cost tables holds") {
     CHECK(pass + 8 * command + 28 * per_kib == Approx(16).epsilon(0.05));
     // A request to the card: 25 % of 160 threads at 10.5 M a second.
     const Duration request = host.cost("load_submit", clock) + host.cost("load_reap", clock) +
-                             card.cost("card_submit", clock);
+                             card.cost("card_submit", clock) + card.cost("card_driver", clock);
     CHECK(request.in_us() * 10.5 / 160 == Approx(0.25).epsilon(0.02));
     CHECK_NOTHROW(complaints->throw_if_any());
 }
