@@ -1,6 +1,7 @@
 // The command line: storlab run, check, knee, parts, validate, bench, schema.
 // Exit codes: 0 fine, 1 the run (or validation) failed, 2 the input is wrong.
 #include "sim/base/error.hpp"
+#include "sim/kernel/huge_heap.hpp"
 #include "sim/report/text.hpp"
 #include "sim/report/write_file.hpp"
 #include "sim/scenario/bench.hpp"
@@ -149,6 +150,7 @@ template <class F> int guarded(F&& f) {
 } // namespace
 
 int main(int argc, char** argv) {
+    put_heap_in_huge_pages();
     CLI::App app{"storlab: a discrete-event laboratory for storage systems"};
     app.set_version_flag("--version", STORLAB_VERSION);
     app.require_subcommand(1);

@@ -1,6 +1,6 @@
-// Contents of a simulated device: a sketch for every block, in zero pages that the system hands out
-// when they are first touched. A sketch is a prefix of the block; XOR and Reed-Solomon act byte by
-// byte, so parity code runs on sketches as on whole blocks.
+// Contents of a simulated device: a sketch for every block, zero at first; of a large device in
+// pages that the system hands out when they are first touched. A sketch is a prefix of the block;
+// XOR and Reed-Solomon act byte by byte, so parity code runs on sketches as on whole blocks.
 #pragma once
 #include "sim/seam/block_device.hpp"
 #include <cstddef>
@@ -30,7 +30,7 @@ public:
 
 private:
     std::byte* bytes_;
-    size_t mapped_;
+    size_t mapped_ = 0; // 0: from the heap
     uint32_t payload_;
 
     void copy(std::byte* to, const std::byte* from, uint32_t blocks) const {
