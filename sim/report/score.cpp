@@ -15,7 +15,10 @@ struct Unit {
 };
 std::span<const Unit> units_of(Metric m) {
     static constexpr Unit rates[] = {{"IOPS", "IOPS", 1}};
-    static constexpr Unit bandwidths[] = {{"GB/s", "GB/s", 1e9}, {"MB/s", "MB/s", 1e6}};
+    static constexpr Unit bandwidths[] = {{"GB/s", "GB/s", 1e9},
+                                          {"MB/s", "MB/s", 1e6},
+                                          {"GiB/s", "GiB/s", 1024.0 * 1024 * 1024},
+                                          {"MiB/s", "MiB/s", 1024.0 * 1024}};
     static constexpr Unit shares[] = {{"%", "percent", 1}, {"percent", "percent", 1}};
     static constexpr Unit times[] = {{"us", "us", 1e-6}, {"ms", "ms", 1e-3}, {"s", "s", 1}};
     switch (m) {

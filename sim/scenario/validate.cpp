@@ -92,11 +92,17 @@ void Validation::check_targets(const Job& job, Complaints& complaints) const {
     std::vector<std::string> loads, machines;
     for (const LoadSchema& l : job.scenario.loads) loads.push_back(l.name);
     for (const MachineSchema& m : job.scenario.machines) machines.push_back(m.name);
+    const auto whole = [](std::string of) { // h1 of h1/reads: half of a mix
+        for (const std::string_view half : {"/reads", "/writes"})
+            if (of.ends_with(half)) return of.substr(0, of.size() - half.size());
+        return of;
+    };
     for (const PublishedRow& r : job.testbed->rows) {
         if (r.run != job.run->name) continue;
         const auto& names = r.metric == Metric::cpu ? machines : loads;
         const char* what = r.metric == Metric::cpu ? "machine" : "load";
-        if (r.of.empty() ? names.size() == 1 : std::count(names.begin(), names.end(), r.of) == 1)
+        const std::string of = r.metric == Metric::cpu ? r.of : whole(r.of);
+        if (of.empty() ? names.size() == 1 : std::count(names.begin(), names.end(), of) == 1)
             continue;
         complaints.add(r.place, r.of.empty() ? fmt::format("say of which {} this is, with 'of': {}",
                                                            what, joined(names, ", "))

@@ -33,7 +33,7 @@ struct PublishedRow {
     std::string source, note;
     Role role = Role::prediction;
     std::string run; // empty: not modelled
-    std::string of;  // load or machine; empty: the only one
+    std::string of;  // load, half of one (l/reads, l/writes) or machine; empty: the only one
     std::string group;
     SourcePlace place;
 };

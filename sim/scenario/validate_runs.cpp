@@ -23,23 +23,36 @@ std::optional<double> maybe(const Json& j) {
     return j.is_null() ? std::nullopt : std::optional<double>(j.get<double>());
 }
 Json maybe(const std::optional<double>& x) { return x ? Json(*x) : Json(); }
+
+LoadFigures figures_of(const LoadResult& l) {
+    const FlowResult all = total(l);
+    const auto percentile = [&](double p) {
+        const auto d = all.latency.percentile(p);
+        return d ? std::optional<double>(d->in_seconds()) : std::nullopt;
+    };
+    LoadFigures f;
+    f.iops = iops(l);
+    f.bytes_per_second = bandwidth_bytes(l);
+    f.mean_s = all.latency.empty() ? 0 : all.latency.mean_ns() * 1e-9;
+    f.p50_s = percentile(0.5), f.p95_s = percentile(0.95);
+    f.p99_s = percentile(0.99), f.p999_s = percentile(0.999);
+    f.iops_ci95 = l.iops_ci95;
+    return f;
+}
 } // namespace
 
 RunAnswer answer_of(const RunResult& r) {
     RunAnswer a;
     for (const LoadResult& l : r.loads) {
         const FlowResult all = total(l);
-        LoadFigures& f = a.loads[l.name];
-        f.iops = iops(l);
-        f.bytes_per_second = bandwidth_bytes(l);
-        f.mean_s = all.latency.empty() ? 0 : all.latency.mean_ns() * 1e-9;
-        const auto percentile = [&](double p) {
-            const auto d = all.latency.percentile(p);
-            return d ? std::optional<double>(d->in_seconds()) : std::nullopt;
-        };
-        f.p50_s = percentile(0.5), f.p95_s = percentile(0.95);
-        f.p99_s = percentile(0.99), f.p999_s = percentile(0.999);
-        f.iops_ci95 = l.iops_ci95;
+        a.loads[l.name] = figures_of(l);
+        if (!l.read.latency.empty() && !l.write.latency.empty()) {
+            LoadResult half = l;
+            half.write = {}, half.iops_ci95 = {};
+            a.loads[l.name + "/reads"] = figures_of(half);
+            half.write = l.write, half.read = {};
+            a.loads[l.name + "/writes"] = figures_of(half);
+        }
         if (all.latency.empty()) a.failure = "load " + l.name + " finished no I/O";
         if (all.errors) a.failure = fmt::format("load {}: {} I/Os failed", l.name, all.errors);
     }

@@ -25,9 +25,9 @@ loads:
   l:
     fio: {rw: randread, bs: 4k, ioengine: libaio, direct: 1, iodepth: 1}
     to: host/ssd/0
-run: {until: duration, duration: 20ms, scale: 65536}
+run: {until: duration, duration: 20ms, scale: 4096}
 )";
-// The drive's fits name these rows.
+// The fits of the drive, the server and the host name these rows.
 const std::string testbed = R"y(storlab-validation: 1
 testbed: small
 title: One drive
@@ -44,8 +44,10 @@ rows:
   - {id: l-gr-1mw-hi, workload: w, load: l, metric: iops, value: 1.5M IOPS, source: s, run: deep}
   - {id: p-mean, workload: w, load: l, metric: latency, value: 80 us, source: s, run: single}
   - {id: p-cpu, workload: w, load: l, metric: cpu, value: 0 %, source: s, run: single}
+  - {id: nic-4kr-h1-iops, workload: w, load: l, metric: iops, value: 1.5M IOPS, source: s, run: deep}
+  - {id: nic-4kw-h1r-iops, workload: w, load: l, metric: iops, value: 1.5M IOPS, source: s, run: deep}
 roles:
-  calibration: [{rows: "[dl]-*", why: the drive}]
+  calibration: [{rows: "[dl]-*", why: the drive}, {rows: "nic-*", why: the host}]
 )y";
 
 void write(const fs::path& file, const std::string& text) { std::ofstream(file) << text; }
@@ -230,4 +232,17 @@ TEST_CASE("a row says of which machine or load it is when there are several") {
     CHECK(run_validate(home).code == 0);
     home.replace("validation/small.yaml", "of: l, metric: latency", "of: n, metric: latency");
     CHECK_THROWS_WITH(validate({}), Contains("no load 'n' in"));
+}
+
+TEST_CASE("a row can be of the reads or of the writes of a mix") {
+    const Home home;
+    home.replace("scenarios/testbeds/one.yaml", "rw: randread", "rw: randrw");
+    ValidateOptions options;
+    options.rows = "p-mean";
+    home.replace("validation/small.yaml", "metric: latency", "of: l/reads, metric: latency");
+    CHECK(row(run_validate(home, options), "p-mean").at("predicted").get<double>() > 70);
+    home.replace("validation/small.yaml", "of: l/reads", "of: l/writes");
+    CHECK(row(run_validate(home, options), "p-mean").at("predicted").get<double>() < 40);
+    home.replace("validation/small.yaml", "of: l/writes", "of: l/trims");
+    CHECK_THROWS_WITH(validate(options), Contains("no load 'l/trims' in"));
 }
