@@ -73,6 +73,11 @@ uint64_t Multipath::best_of_group(uint64_t usable) const {
     return use;
 }
 
+void Multipath::use(uint64_t paths) {
+    const uint64_t before = std::exchange(active_, paths);
+    if (before != paths && on_change_) on_change_(before);
+}
+
 // After any change of a path's state: which are in use, and what that means for those who wait.
 void Multipath::settle(uint32_t first_back) {
     if (removed_) return;
@@ -82,7 +87,7 @@ void Multipath::settle(uint32_t first_back) {
         if (usable & group_) fail_back(best, usable, first_back);
         else use_group(best.key);
     }
-    active_ = best_of_group(usable);
+    use(best_of_group(usable));
     if (!active_) {
         const bool waits = o_.no_path == NoPath::wait || o_.no_path == NoPath::remove;
         if (waits && !waited_enough_ && no_path_at_ == Instant::never())

@@ -38,6 +38,8 @@ public:
     // failed, down. Without it every attempt fails at once.
     void on_attempt(std::function<bool(size_t path)> f) { on_attempt_ = std::move(f); }
     void on_removed(std::function<void()> f) { on_removed_ = std::move(f); }
+    // Which paths were in use, told when others are: in_use() is new already.
+    void on_change(std::function<void(uint64_t before)> f) { on_change_ = std::move(f); }
 
     bool removed() const { return removed_; }   // no_device from now on
     uint64_t in_use() const { return active_; } // a bit a path
@@ -131,6 +133,7 @@ private:
     Instant failback_at_ = Instant::never(), no_path_at_ = Instant::never();
     std::function<bool(size_t)> on_attempt_;
     std::function<void()> on_removed_;
+    std::function<void(uint64_t)> on_change_;
     MultipathCounters counters_;
     std::deque<Timer> timers_;
     std::vector<Timer*> free_timers_;
@@ -167,6 +170,7 @@ private:
     void use_group(uint32_t key);
     void fail_back(const Rank& best, uint64_t usable, uint32_t first_back);
     uint64_t best_of_group(uint64_t usable) const;
+    void use(uint64_t paths);
     void settle(uint32_t first_back = no_key); // the group whose first path has just come back
     bool hopeless() const;
 

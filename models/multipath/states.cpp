@@ -118,7 +118,7 @@ void Multipath::lose(Path& p) {
 // What is under way on a path ends when its transport ends it.
 void Multipath::remove() {
     removed_ = true;
-    active_ = 0;
+    use(0);
     no_path_at_ = failback_at_ = Instant::never();
     for (Path& p : paths_) {
         p.fail_at = p.lose_at = p.attempt_at = p.give_up_at = p.check_at = Instant::never();

@@ -50,8 +50,9 @@ std::string describe(const LoadSchema& load) {
     if (!load.open) return all;
     double offered = 0;
     for (const fio::Job& j : load.jobs)
-        for (const auto& rate : {j.rate_iops.read, j.rate_iops.write})
-            if (rate) offered += rate->per_second() * static_cast<double>(j.numjobs);
+        for (const auto& [rate, used] :
+             {std::pair{j.rate_iops.read, j.reads()}, std::pair{j.rate_iops.write, j.writes()}})
+            if (rate && used) offered += rate->per_second() * static_cast<double>(j.numjobs);
     return all + ", " + format_count(offered) + " a second offered";
 }
 } // namespace

@@ -1,6 +1,8 @@
+#include "sim/base/text.hpp"
 #include "sim/real/file_device.hpp"
 #include "sim/real/real_world.hpp"
 #include "sim/scenario/testbed.hpp"
+#include "sim/scenario/timeline_targets.hpp"
 #include <filesystem>
 
 namespace storlab {
@@ -10,6 +12,12 @@ class RealTestbed final : public Testbed {
 public:
     RealTestbed(const Scenario& s, const Slice& slice, RealWorld& world, const std::string& folder)
         : Testbed(s, slice), world_(world), cpu_(world) {
+        for (const TimelineEvent& e : s.timeline)
+            if (acts_on_fabric(e.verb))
+                throw InputError(e.place, "cannot " + to_string(e.verb) + " " +
+                                              in_quotes(e.target.text()) +
+                                              " in the real world: its machines are files, without "
+                                              "cables or power; only the simulated world can");
         for (const MachineSchema& m : s.machines)
             for (const DriveSchema& d : m.drives) {
                 std::string name = d.path;

@@ -1,5 +1,6 @@
 #include "sim/scenario/repair_shop.hpp"
 #include "sim/base/text.hpp"
+#include "sim/scenario/timeline_targets.hpp"
 #include <algorithm>
 
 namespace storlab {
@@ -21,12 +22,8 @@ void RepairShop::mark(const std::string& what, const std::string& where, const s
 }
 
 void RepairShop::schedule() {
-    std::vector<std::string> names;
-    for (const MachineSchema& m : s_.machines)
-        for (const DriveSchema& d : m.drives) names.push_back(d.path);
-    for (const ArraySchema& a : s_.arrays) names.push_back(a.name);
     for (const TimelineEvent& e : s_.timeline)
-        for (const std::string& name : names)
+        for (const std::string& name : nameable(s_, e.verb))
             if (e.target.matches(name))
                 stage_.at(Instant::at(e.at), to_string(e.verb) + " " + name,
                           [this, &e, name] { act(e, name); });
@@ -34,6 +31,7 @@ void RepairShop::schedule() {
 
 void RepairShop::act(const TimelineEvent& e, const std::string& target) {
     mark(to_string(e.verb), target, "");
+    if (acts_on_fabric(e.verb)) return bed_.act_on_fabric(e.verb, target);
     if (e.verb == Verb::fail || e.verb == Verb::pull) return bed_.fail_drive(target);
     if (e.verb != Verb::scrub) return;
     Raid& raid = *bed_.array(target);
@@ -113,6 +111,9 @@ FullSize RepairShop::full_size(const Rebuild& r) const {
 
 void RepairShop::report(RunResult& r) const {
     r.timeline = marks_;
+    for (TimelineMark& m : bed_.path_marks()) r.timeline.push_back(std::move(m));
+    std::stable_sort(r.timeline.begin(), r.timeline.end(),
+                     [](const TimelineMark& a, const TimelineMark& b) { return a.at < b.at; });
     for (const Rebuild& rebuild : rebuilds_)
         if (!rebuild.over || !rebuild.done.failed) r.full_size.push_back(full_size(rebuild));
 }

@@ -1,5 +1,6 @@
 // What the timeline does to a testbed and what follows: drives fail or are pulled, a spare takes
-// the place of a lost member, an array is scrubbed. Notes when each began and ended.
+// the place of a lost member, an array is scrubbed, cables and power go and come back. Notes when
+// each began and ended.
 #pragma once
 #include "sim/report/result.hpp"
 #include "sim/scenario/stage.hpp"

@@ -202,7 +202,12 @@ RunResult Run::go(RunCost* cost) {
     const auto all_idle = [&] {
         return std::all_of(loads_.begin(), loads_.end(), [](auto& l) { return l->idle(); });
     };
-    stage_.drain([&] { return all_idle() && shop_.idle(); }, Duration::s(30));
+    const auto over = [&] { return all_idle() && shop_.idle(); };
+    stage_.drain(over, Duration::s(30));
+    if (!over()) { // perhaps no path is left, and nobody will plug one in any more
+        bed_.give_up_paths();
+        stage_.drain(over, Duration::s(30));
+    }
     shop_.close(false);
     add_little(r, observers_);
     add_accounting(r, loads_);

@@ -1,6 +1,7 @@
 #include "sim/scenario/schema.hpp"
 #include "sim/base/random.hpp"
 #include "sim/scenario/build.hpp"
+#include "sim/scenario/timeline_targets.hpp"
 #include <algorithm>
 #include <cstdio>
 
@@ -23,25 +24,6 @@ std::string hex(uint64_t x) {
 void default_until(Scenario& s, bool given) {
     if (!given && !s.timeline.empty()) s.run.until = Until::timeline;
     if (!given && s.run.duration > Duration{}) s.run.until = Until::duration;
-}
-
-void check_timeline(const Scenario& s, Complaints& complaints) {
-    std::vector<std::string> names;
-    for (const MachineSchema& m : s.machines)
-        for (const DriveSchema& d : m.drives) names.push_back(d.path);
-    for (const ArraySchema& a : s.arrays) names.push_back(a.name);
-    for (const TimelineEvent& e : s.timeline) {
-        const PathPattern patterns[] = {e.target};
-        const auto found = select_names(patterns, names, "drive or array", complaints);
-        for (const std::string& name : found) {
-            const bool array = s.array(name) != nullptr;
-            if (e.verb == Verb::scrub ? array
-                                      : !array && (e.verb == Verb::fail || e.verb == Verb::pull))
-                continue;
-            complaints.add(e.place, "cannot " + to_string(e.verb) + " '" + name +
-                                        "'; a drive can fail or be pulled, an array be scrubbed");
-        }
-    }
 }
 
 Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {

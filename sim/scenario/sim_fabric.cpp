@@ -62,7 +62,7 @@ SimFabric::SimFabric(const Scenario& s, Calendar& calendar, ProcessorOf processo
       network_(calendar) {
     for (const NetworkSwitchSchema& w : s.switches) network_.add_switch(w.name, switch_options(w));
     for (const MachineSchema& m : s.machines) add_cards(m);
-    for (const CableSchema& c : s.cables) network_.cable(c.a, c.b, cable_options(c, s));
+    add_cables();
 }
 SimFabric::~SimFabric() = default;
 
@@ -184,7 +184,13 @@ std::unique_ptr<SimFabric::Session> SimFabric::session(const std::string& machin
     for (size_t i = 0; i < offer.volumes.size(); i++)
         s->units[i] =
             std::make_unique<RemoteUnit>(*s->initiator, static_cast<uint16_t>(i), offer.volumes[i]);
-    s->initiator->on_state([this, session = s.get()](SessionState) { tell(*session); });
+    s->machine = machine;
+    s->port = port.path;
+    s->target_port = target_port;
+    s->initiator->on_state([this, session = s.get()](SessionState state) {
+        watch(*session, state);
+        tell(*session);
+    });
     s->initiator->on_access([this, session = s.get()](uint16_t, Access) { tell(*session); });
     s->initiator->start();
     return s;
@@ -227,6 +233,8 @@ BlockDevice& SimFabric::reach(const LoadSchema& load, const std::string& machine
         initiator.reconnect_now();
         return true;
     });
+    device->on_change(
+        [this, &w, d = device.get()](uint64_t before) { paths_changed(w, *d, before); });
     device->start_checks();
     return *device;
 }

@@ -11,8 +11,10 @@
 #include "models/exchange/remote_unit.hpp"
 #include "models/exchange/target.hpp"
 #include "models/multipath/multipath.hpp"
+#include "sim/report/result.hpp"
 #include "sim/scenario/build_fabric.hpp"
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,13 @@ public:
     // A volume as a machine on the fabric sees it. The first call for an array logs in.
     BlockDevice& reach(const LoadSchema& load, const std::string& machine, const ArraySchema& array,
                        size_t volume);
+
+    // Of the timeline: a verb of cables and a port or switch, a verb of power and a switch or
+    // machine.
+    void act(Verb verb, const std::string& name);
+    std::vector<TimelineMark> path_marks() const;
+    // Every session is over: what waits for a path ends with an error.
+    void give_up();
 
     Network& network() { return network_; }
     void describe(std::vector<StationDescription>& out) const;
@@ -45,9 +54,22 @@ private:
         size_t number, volume;
     };
     struct Session {
+        std::string machine, port, target_port;
         std::unique_ptr<Initiator> initiator;
         std::vector<std::unique_ptr<RemoteUnit>> units; // by volume
         std::vector<Path> paths;                        // that go by it
+        size_t unused = 0;                              // of those
+        bool live = false;
+    };
+    struct CableFaults {
+        bool unplugged = false, silent = false;
+    };
+    enum class PathPhase : uint8_t { detect, switched, none_left, back };
+    struct PathNote {
+        Instant at;
+        PathPhase phase;
+        Loss why; // of detect
+        const Session* session;
     };
     struct Offer { // of an array
         const ArraySchema* array;
@@ -71,6 +93,12 @@ private:
     std::map<std::string, Offer> offers_;                           // by array
     std::map<std::pair<std::string, std::string>, Ways> ways_;      // by machine and array
 
+    std::vector<std::string> cable_names_; // of the network, as the scenario's are numbered
+    std::vector<CableFaults> cable_faults_;
+    std::vector<PathNote> notes_;
+    bool given_up_ = false;
+
+    void add_cables();
     void add_cards(const MachineSchema& m);
     const ExportSchema* export_through(const CardSchema& card) const;
     WorkerPool& interrupts_of(const std::string& machine);
@@ -78,6 +106,12 @@ private:
     std::unique_ptr<Session> session(const std::string& machine, const PortSchema& port,
                                      const std::string& target_port, const Offer& offer);
     void tell(const Session& s);
+    // fabric_faults.cpp
+    void note(PathPhase phase, const Session& s, Loss why = Loss::link_down);
+    void watch(Session& s, SessionState state);
+    void paths_changed(const Ways& w, const Multipath& device, uint64_t before);
+    static std::string where_of(std::span<const PathNote> notes);
+    static TimelineMark mark_of(std::span<const PathNote> notes);
 };
 
 Profile profile_of(Protocol protocol);

@@ -26,6 +26,13 @@ public:
     BlockDevice& reach(const LoadSchema& load, const std::string& machine,
                        const std::string& name) override;
     void fail_drive(const std::string& path) override { ssds_.at(path)->fail(); }
+    void act_on_fabric(Verb verb, const std::string& name) override;
+    std::vector<TimelineMark> path_marks() const override {
+        return fabric_ ? fabric_->path_marks() : std::vector<TimelineMark>{};
+    }
+    void give_up_paths() override {
+        if (fabric_) fabric_->give_up();
+    }
     std::vector<StationDescription> stations() const override;
     std::vector<CpuUse> cpus() const override;
     ScrubReport scrub_now(const std::string& array) override;
@@ -129,6 +136,11 @@ void SimTestbed::build_fabric() {
         if (volumes.empty()) volumes.push_back(&target(a.name));
         fabric_->offer(a, volumes);
     }
+}
+
+// Without an export there are cables, but nothing that uses them.
+void SimTestbed::act_on_fabric(Verb verb, const std::string& name) {
+    if (fabric_) fabric_->act(verb, name);
 }
 
 BlockDevice& SimTestbed::reach(const LoadSchema& load, const std::string& machine,

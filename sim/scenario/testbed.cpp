@@ -5,6 +5,8 @@ namespace storlab {
 
 Testbed::~Testbed() = default;
 
+void Testbed::act_on_fabric(Verb, const std::string&) { STORLAB_ENSURE(false); }
+
 ModelDisk* Testbed::model(const std::string& name) {
     const auto m = models_.find(name);
     return m == models_.end() ? nullptr : m->second.get();

@@ -33,6 +33,12 @@ public:
                             const std::vector<uint32_t>& cpus) = 0;
     virtual void seal() = 0; // all threads exist
     virtual void fail_drive(const std::string& path) = 0;
+    // Cables and power; only of a testbed that has a fabric.
+    virtual void act_on_fabric(Verb verb, const std::string& name);
+    // When paths were found to be lost, when I/O went on without them, when they were used again.
+    virtual std::vector<TimelineMark> path_marks() const { return {}; }
+    // What waits for a path that does not come back ends, with an error.
+    virtual void give_up_paths() {}
     // Counts so far; differences of two moments give utilisation.
     virtual std::vector<StationDescription> stations() const = 0;
     virtual std::vector<CpuUse> cpus() const = 0;

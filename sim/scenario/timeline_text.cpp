@@ -5,8 +5,9 @@
 namespace storlab {
 namespace {
 
-constexpr std::array<std::string_view, 6> verb_names = {"fail", "pull",  "insert",
-                                                        "set",  "scrub", "kill"};
+constexpr std::array<std::string_view, 12> verb_names = {
+    "fail",   "pull", "insert",  "set",     "scrub",     "kill",
+    "unplug", "plug", "silence", "restore", "power-off", "power-on"};
 constexpr std::string_view example = "write e.g. 'at 60 s: pull array/a'";
 
 std::string_view trimmed(std::string_view text) {

@@ -1,6 +1,7 @@
 // The timeline of a scenario: what happens to named things and when. A line reads
 // "at 240 s: set array/volumes/dev/qos/max 5000 iops". YAML turns such a list item into a map of
-// one entry; a quoted string is the same. Left out: what a verb means for a thing (sim/faults).
+// one entry; a quoted string is the same. Left out: what a verb means for a thing
+// (timeline_targets.hpp, repair_shop.hpp).
 #pragma once
 #include "sim/scenario/node.hpp"
 #include <string>
@@ -8,7 +9,20 @@
 
 namespace storlab {
 
-enum class Verb { fail, pull, insert, set, scrub, kill };
+enum class Verb {
+    fail,
+    pull,
+    insert,
+    set,
+    scrub,
+    kill,
+    unplug, // no light at either end
+    plug,
+    silence, // light, but nothing comes through: a black hole
+    restore,
+    power_off, // what ran there is gone without a word
+    power_on,
+};
 std::string to_string(Verb verb);
 
 struct TimelineEvent {

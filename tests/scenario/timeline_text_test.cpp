@@ -48,7 +48,8 @@ TEST_CASE("a timeline reads as it is written") {
 
 TEST_CASE("every verb has a name that reads back") {
     for (const Verb verb :
-         {Verb::fail, Verb::pull, Verb::insert, Verb::set, Verb::scrub, Verb::kill}) {
+         {Verb::fail, Verb::pull, Verb::insert, Verb::set, Verb::scrub, Verb::kill, Verb::unplug,
+          Verb::plug, Verb::silence, Verb::restore, Verb::power_off, Verb::power_on}) {
         const std::string line =
             "at 1 s: " + to_string(verb) + " a/b" + (verb == Verb::set ? " 5" : "");
         CHECK(parse_timeline_line(line, {}).verb == verb);
@@ -74,7 +75,7 @@ TEST_CASE("each wrong line of a timeline is a complaint of its own") {
         "mine.yaml:2:5: error: '60' has no unit; write 60us or 60ms\n"
         "mine.yaml:3:14: error: 'pul' is nothing the timeline can do; it can fail, pull, insert, "
         "set, "
-        "scrub, kill; did you mean 'pull'?\n"
+        "scrub, kill, unplug, plug, silence, restore, power-off, power-on; did you mean 'pull'?\n"
         "mine.yaml:4:14: error: 'pull' of what? write e.g. 'at 60 s: pull array/a'\n"
         "mine.yaml:5:5: error: at 60 s is empty; expected a text\n"
         "mine.yaml:6:5: error: a line of the timeline begins with its time; write e.g. 'at 60 s: "
@@ -88,7 +89,7 @@ TEST_CASE("each wrong line of a timeline is a complaint of its own") {
         "mine.yaml:10:14: error: 'array//a' is no path: a step between slashes or commas is empty\n"
         "mine.yaml:11:14: error: 'explode' is nothing the timeline can do; it can fail, pull, "
         "insert, set, "
-        "scrub, kill\n"
+        "scrub, kill, unplug, plug, silence, restore, power-off, power-on\n"
         "mine.yaml:12:5: error: timeline/10 is no line of a timeline; write e.g. 'at 60 s: pull "
         "array/a'");
 }
