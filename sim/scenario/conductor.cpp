@@ -63,7 +63,13 @@ void Conductor::start(Duration fixed_length) {
     next_window();
 }
 
-void Conductor::next_window() { clock_.wake(tick_, clock_.now() + window_); }
+// A length that was asked for is kept, however long a window is.
+void Conductor::next_window() {
+    Instant at = clock_.now() + window_;
+    if (fixed_ > Duration{})
+        at = std::min(at, part_ == Part::measuring ? from_ + fixed_ : warm_at_);
+    clock_.wake(tick_, at);
+}
 
 bool Conductor::go_on() {
     const int64_t now = wall_ms();
@@ -93,7 +99,7 @@ void Conductor::window_over() {
     if (fixed_ > Duration{}) {
         if (part_ == Part::warming_up) {
             if (now >= warm_at_) measure();
-            else return clock_.wake(tick_, std::min(warm_at_, now + window_));
+            else return next_window();
         } else if (now >= from_ + fixed_)
             return finish(
                 run_.until == Until::timeline ? StopReason::timeline : StopReason::duration, false);

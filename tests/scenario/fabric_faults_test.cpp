@@ -202,3 +202,10 @@ TEST_CASE("the real world has no cables to unplug, and says so before it begins"
                                  Contains("cannot unplug 'client/fc/port/0' in the real world"));
     }
 }
+
+TEST_CASE("a run is as long as was asked for, however long a step of the series is") {
+    const RunResult r = run_of(one_drive, {"run/step=1s", "run/warm-up=3ms"});
+    CHECK(r.loads[0].measured == Duration::ms(10));
+    CHECK(r.run.simulated == Duration::ms(13));
+    CHECK(iops(r.loads[0]) == Approx(iops(run_of(one_drive).loads[0])).epsilon(0.05));
+}
