@@ -1,4 +1,4 @@
-// The command line: storlab run, check, knee, parts, validate, bench, schema.
+// The command line: storlab run, check, knee, topology, parts, validate, bench, schema.
 // Exit codes: 0 fine, 1 the run (or validation) failed, 2 the input is wrong.
 #include "sim/base/error.hpp"
 #include "sim/kernel/huge_heap.hpp"
@@ -9,6 +9,7 @@
 #include "sim/scenario/install.hpp"
 #include "sim/scenario/knee.hpp"
 #include "sim/scenario/run.hpp"
+#include "sim/scenario/topology.hpp"
 #include "sim/scenario/validate.hpp"
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -23,7 +24,7 @@ constexpr int failed_run = 1, wrong_input = 2;
 volatile std::sig_atomic_t interrupted = 0;
 
 struct RunOptions {
-    std::string file, world = "sim", folder, json, iolog, duration;
+    std::string file, world = "sim", folder, json, iolog, duration, out;
     std::vector<std::string> settings;
     std::optional<uint64_t> seed;
     bool quick = false;
@@ -68,7 +69,7 @@ void clear_progress() {
 // A result must not replace what it came from, or another result.
 void check_outputs(const RunOptions& o) {
     const std::pair<const char*, const std::string*> files[] = {
-        {"--json", &o.json}, {"--iolog", &o.iolog}, {"FILE", &o.file}};
+        {"--json", &o.json}, {"--iolog", &o.iolog}, {"--out", &o.out}, {"FILE", &o.file}};
     for (size_t i = 0; i < std::size(files); i++)
         for (size_t j = i + 1; j < std::size(files); j++) {
             std::error_code none;
@@ -128,6 +129,20 @@ int knee_verb(const RunOptions& o, KneeOptions k, const std::string& target) {
     return knee(load(o), k);
 }
 
+int topology_verb(const RunOptions& o, bool run) {
+    check_outputs(o);
+    TopologyOptions t;
+    t.out = o.out, t.json = o.json, t.run = run;
+    t.control.quick = true;
+    t.control.progress = show_progress;
+    const Scenario scenario = load(o);
+    for (const std::string& note : scenario.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+    if (run) std::signal(SIGINT, [](int) { interrupted = 1; });
+    const int code = topology(scenario, t);
+    clear_progress();
+    return code;
+}
+
 // Everything a user can cause ends here as a message; anything else is a bug and says so.
 template <class F> int guarded(F&& f) {
     try {
@@ -160,6 +175,7 @@ int main(int argc, char** argv) {
     BenchOptions b;
     KneeOptions k;
     std::string target;
+    bool run_first = false;
 
     CLI::App* const run_command = app.add_subcommand("run", "run a scenario and print the answer");
     run_command->add_option("FILE", o.file, "scenario")->required();
@@ -192,7 +208,17 @@ int main(int argc, char** argv) {
                              "scenario's, at least 256)");
     knee_command->add_option("--seed", o.seed, "seed of all random streams");
     knee_command->add_option("--json", o.json, "write the figures to this file");
-    for (CLI::App* c : {run_command, check_command, knee_command})
+    CLI::App* const topology_command = app.add_subcommand(
+        "topology", "list the wiring of a scenario with what each link carries, or draw it");
+    topology_command->add_option("FILE", o.file, "scenario")->required();
+    topology_command->add_option("--out", o.out, "draw it into this file: .svg, .png or .dot");
+    CLI::Option* const run_now =
+        topology_command->add_flag("--run", run_first, "run it, and show how busy everything was");
+    topology_command->add_option("--json", o.json, "show that of an earlier run, from its --json")
+        ->excludes(run_now);
+    topology_command->add_option("--seed", o.seed, "seed of all random streams");
+
+    for (CLI::App* c : {run_command, check_command, knee_command, topology_command})
         c->add_option("--set", o.settings, "set a value of the scenario: path=value")
             ->type_size(1)
             ->allow_extra_args(false);
@@ -228,6 +254,7 @@ int main(int argc, char** argv) {
         if (*run_command) return run_verb(o);
         if (*check_command) return check_verb(o);
         if (*knee_command) return knee_verb(o, k, target);
+        if (*topology_command) return topology_verb(o, run_first);
         if (*parts_command) return std::fputs(describe_parts(name).c_str(), stdout), 0;
         if (*validate_command) return validate(v);
         if (*bench_command) return bench(b);

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -250,6 +251,47 @@ def scenario_of(text):
     return yaml.load(text, Loader=Yaml12)
 
 
+def test_topology(t):
+    remote = "scenarios/testbeds/starwind/remote-graid.yaml"
+    listed = t.run("topology", remote)
+    t.check(listed.returncode == FINE and "cable client/*/fc/port/0 to red" in listed.stdout,
+            "topology lists cables as written", listed)
+    tiny = t.file("tiny.yaml", TINY)
+    ran = t.run("topology", tiny, "--run", "--set", "title=now")
+    t.check(ran.returncode == FINE and re.search(r"drive +box/ssd/\* +x2 +\d+ %", ran.stdout),
+            "--run says how busy drives were", ran)
+    result, dot = t.path("busy.json"), t.path("wiring.dot")
+    t.run("run", tiny, "--json", result)
+    out = t.run("topology", tiny, "--json", result, "--out", dot)
+    with open(dot, encoding="utf-8") as opened:
+        text = opened.read()
+    t.check(out.returncode == FINE and out.stdout == "" and "2 x " in text and " %" in text,
+            "--json colours a drawing", out)
+    other = t.run("topology", tiny, "--json", result, "--set", "title=Others", "--out", dot)
+    t.check(other.returncode == FINE and "another scenario" in other.stderr,
+            "a result of another scenario is noted", other)
+    picture = t.path("wiring.svg")
+    out = t.run("topology", remote, "--out", picture)
+    if shutil.which("dot"):
+        with open(picture, encoding="utf-8") as opened:
+            svg = opened.read()
+        t.check(out.returncode == FINE and svg.count(">32GFC 3 m<") == 16 and
+                svg.rstrip().endswith("</svg>"), "an SVG has every cable", out)
+    else:
+        t.check(out.returncode == WRONG_INPUT and ".dot" in out.stderr, "without dot: says so", out)
+    no_dot = t.run("topology", tiny, "--out", t.path("no.svg"), env={"PATH": t.folder})
+    t.check(no_dot.returncode == WRONG_INPUT and "graphviz" in no_dot.stderr and
+            not os.path.exists(t.path("no.svg")), "without dot nothing is written", no_dot)
+    for arguments, what in [(("--out", t.path("x.pdf")), "ends in .svg, .png or .dot"),
+                            (("--out", t.path("none/x.svg")), "cannot write"),
+                            (("--json", dot), "is no answer of storlab run --json"),
+                            (("--json", t.path("none.json")), "cannot read"),
+                            (("--json", result, "--run"), "excludes"),
+                            (("--json", dot, "--out", dot), "would overwrite")]:
+        out = t.run("topology", tiny, *arguments)
+        t.check(out.returncode == WRONG_INPUT and what in out.stderr, f"topology {arguments}", out)
+
+
 def test_schema_of_scenarios(t):
     import yaml  # python3-yaml, in .ci/packages
     schema = json.loads(t.run("schema").stdout)
@@ -295,7 +337,7 @@ def main():
         t = Suite(program, folder)
         t.check(os.access(program, os.X_OK), f"{program} is built")
         for test in (test_exit_codes, test_malformed, test_settings, test_settings_of_the_run,
-                     test_seeds_and_json, test_bench, test_knee, test_schema_of_scenarios,
+                     test_seeds_and_json, test_bench, test_knee, test_topology, test_schema_of_scenarios,
                      test_interrupt):
             try:
                 test(t)

@@ -53,11 +53,19 @@ PortOptions port_options(const CardSchema& c) {
 SwitchOptions switch_options(const NetworkSwitchSchema& w) {
     return {w.part.duration("latency"), w.part.flag("lossless"), w.part.size("buffer").count()};
 }
+std::string cable_name(const CableSchema& c, const Scenario& s) {
+    size_t same = 1;
+    for (const CableSchema& other : s.cables) {
+        if (&other == &c) break;
+        same += other.a == c.a && other.b == c.b;
+    }
+    return c.a + " to " + c.b + (same > 1 ? " " + std::to_string(same) : "");
+}
 CableOptions cable_options(const CableSchema& c, const Scenario& s) {
     CableOptions o;
     o.speed = *c.speed;
     o.metres = c.metres;
-    o.name = c.a + " to " + c.b;
+    o.name = cable_name(c, s);
     for (const MachineSchema& m : s.machines) // a cable has credits from its weaker end
         for (const CardSchema& card : m.cards)
             for (const PortSchema& p : card.ports) {
@@ -66,6 +74,15 @@ CableOptions cable_options(const CableSchema& c, const Scenario& s) {
                 o.credits = o.credits == 0 ? n : std::min(o.credits, n);
             }
     return o;
+}
+FrameFormat frame_format(Protocol protocol, FabricKind kind, const CardSchema& a,
+                         const CardSchema& b) {
+    if (protocol == Protocol::fcp || protocol == Protocol::fc_nvme)
+        return FrameFormat::fibre_channel();
+    if (is_rdma(protocol) && kind == FabricKind::infiniband) return FrameFormat::infiniband(4096);
+    const auto mtu =
+        static_cast<uint32_t>(std::min(a.part.size("mtu"), b.part.size("mtu")).count());
+    return is_rdma(protocol) ? FrameFormat::rocev2(mtu) : FrameFormat::tcp(mtu);
 }
 uint32_t adapter_processors(const CardSchema& c) {
     return static_cast<uint32_t>(c.part.count("processors", {1, 4096}));

@@ -16,7 +16,13 @@ PriceList adapter_prices(const CardSchema& card);
 AdapterOptions adapter_options(const CardSchema& card);
 PortOptions port_options(const CardSchema& card); // of each port; adapter, association: the world's
 SwitchOptions switch_options(const NetworkSwitchSchema& of);
+// "red to blue"; of several between two switches the second is "red to blue 2". The cable is one of
+// the scenario's.
+std::string cable_name(const CableSchema& cable, const Scenario& scenario);
 CableOptions cable_options(const CableSchema& cable, const Scenario& scenario);
+// How messages between two cards are cut into frames.
+FrameFormat frame_format(Protocol protocol, FabricKind kind, const CardSchema& a,
+                         const CardSchema& b);
 // Processors of a card's engine.
 uint32_t adapter_processors(const CardSchema& card);
 AssociationOptions association_options(const ExportSchema& exported);

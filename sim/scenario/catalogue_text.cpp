@@ -63,17 +63,6 @@ void machine_text(std::string& out, const MachineSchema& m, const std::string& n
     }
 }
 
-std::string level_text(RaidLevel level) {
-    switch (level) {
-    case RaidLevel::raid0: return "RAID 0";
-    case RaidLevel::raid1: return "RAID 1";
-    case RaidLevel::raid10: return "RAID 10";
-    case RaidLevel::raid5: return "RAID 5";
-    case RaidLevel::raid6: break;
-    }
-    return "RAID 6";
-}
-
 void array_text(std::string& out, const ArraySchema& a, const Scenario& s) {
     Bytes smallest = Bytes(INT64_MAX);
     for (const std::string& d : a.drives)
@@ -271,12 +260,12 @@ std::string describe(const Scenario& s) {
     }
     switches_and_cables_text(out, s);
     for (const ArraySchema& a : s.arrays) array_text(out, a, s);
-    for (const LoadSchema& l : s.loads) load_text_of(out, l);
-    const bool fabric = std::any_of(s.loads.begin(), s.loads.end(),
-                                    [&](const LoadSchema& l) { return needs_fabric(l, s); });
-    if (!fabric) // bounds over fabrics are to come
-        for (const BoundResult& b : bounds_of(s))
-            for (const std::string& sentence : in_words(b)) put(out, "bound", words(sentence), " ");
+    for (const LoadSchema& l : s.loads) {
+        load_text_of(out, l);
+        redundancy_text(out, s, l);
+    }
+    for (const BoundResult& b : bounds_of(s))
+        for (const std::string& sentence : in_words(b)) put(out, "bound", words(sentence), " ");
     run_text(out, s);
     assumptions_text(out, s);
     return out;

@@ -1,5 +1,6 @@
 // What `storlab check` says of ports, switches, cables, volumes and exports: a line for each that
 // was written, whatever it stands for.
+#include "sim/scenario/redundancy.hpp"
 #include "sim/scenario/text_lines.hpp"
 #include <algorithm>
 #include <fmt/format.h>
@@ -67,6 +68,20 @@ std::vector<std::string> paths_text(const LoadSchema& l) {
     if (p.policy) pieces.emplace_back(to_string(*p.policy));
     if (p.ios) pieces.push_back(counted(*p.ios, "I/O") + " in a row");
     return pieces;
+}
+
+void redundancy_text(std::string& out, const Scenario& s, const LoadSchema& l) {
+    for (const Redundancy& r : redundancy_of(s, l)) {
+        const std::string whose = ranges(r.machines) + " to " + r.array;
+        put(out, "  ways",
+            {whose + ": " + counted(r.paths, "path") + " to each volume",
+             fmt::format("{} disjoint", r.disjoint)});
+        if (r.single.empty()) continue;
+        std::vector<std::string> pieces = r.single;
+        pieces.front() = whose + ": all paths go through " + pieces.front();
+        for (size_t i = 0; i + 1 < pieces.size(); i++) pieces[i] += ',';
+        put(out, "  warning", pieces, " ");
+    }
 }
 
 } // namespace storlab

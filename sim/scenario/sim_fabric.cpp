@@ -27,10 +27,6 @@ uint32_t session_tags(Protocol protocol, const Processor& host) {
     }
 }
 
-uint32_t mtu_of(const CardSchema& a, const CardSchema& b) {
-    return static_cast<uint32_t>(std::min(a.part.size("mtu"), b.part.size("mtu")).count());
-}
-
 PathState path_state_of(const Initiator& i, const RemoteUnit& unit) {
     const Access a = unit.access();
     const PathAccess access = a == Access::optimized       ? PathAccess::optimized
@@ -152,17 +148,10 @@ std::unique_ptr<SimFabric::Session> SimFabric::session(const std::string& machin
     const Card& array = *card_of_port_.at(target_port);
     const Protocol protocol = offer.array->exported->protocol;
     ConnectionOptions c;
-    if (protocol == Protocol::fcp || protocol == Protocol::fc_nvme) {
-        c.format = FrameFormat::fibre_channel();
-    } else if (is_rdma(protocol)) {
-        const bool infiniband = port.speeds.front()->kind == FabricKind::infiniband;
-        c.format = infiniband ? FrameFormat::infiniband(4096)
-                              : FrameFormat::rocev2(mtu_of(*host.schema, *array.schema));
-        c.transport = TransportOptions::reliable_connection();
-    } else {
-        c.format = FrameFormat::tcp(mtu_of(*host.schema, *array.schema));
+    c.format = frame_format(protocol, port.speeds.front()->kind, *host.schema, *array.schema);
+    if (is_rdma(protocol)) c.transport = TransportOptions::reliable_connection();
+    else if (protocol == Protocol::nvme_tcp || protocol == Protocol::iscsi)
         c.transport = TransportOptions::tcp(c.format.payload);
-    }
     c.counted_a = is_command;
     c.counted_b = offer.profile.status_in_data ? is_answer : is_response;
 

@@ -39,6 +39,16 @@ std::vector<std::string> words(std::string_view text) {
 std::string counted(size_t n, const std::string& noun) {
     return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
+std::string level_text(RaidLevel level) {
+    switch (level) {
+    case RaidLevel::raid0: return "RAID 0";
+    case RaidLevel::raid1: return "RAID 1";
+    case RaidLevel::raid10: return "RAID 10";
+    case RaidLevel::raid5: return "RAID 5";
+    case RaidLevel::raid6: break;
+    }
+    return "RAID 6";
+}
 std::string titled(const Part& p) {
     return p.title().empty() ? p.name() : p.title() + " (" + p.name() + ")";
 }

@@ -15,6 +15,7 @@ void put(std::string& out, std::string_view label, const std::vector<std::string
 std::vector<std::string> words(std::string_view text);
 std::string counted(size_t n, const std::string& noun); // "1 port", "2 ports"
 std::string titled(const Part& part);
+std::string level_text(RaidLevel level); // "RAID 5"
 // storage/ssd/0, storage/ssd/1, storage/ssd/2 -> storage/ssd/0-2
 std::string ranges(const std::vector<std::string>& paths);
 
@@ -26,5 +27,7 @@ std::string volumes_text(const ArraySchema& array); // empty if it has none
 std::vector<std::string> export_text(const ArraySchema& array);
 void switches_and_cables_text(std::string& out, const Scenario& scenario);
 std::vector<std::string> paths_text(const LoadSchema& load);
+// How many ways each machine has, and what none of them goes without.
+void redundancy_text(std::string& out, const Scenario& scenario, const LoadSchema& load);
 
 } // namespace storlab

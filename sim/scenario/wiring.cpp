@@ -1,6 +1,6 @@
 #include "sim/scenario/wiring.hpp"
 #include "models/pcie/link.hpp"
-#include "sim/scenario/build.hpp"
+#include "sim/scenario/build_fabric.hpp"
 #include "sim/scenario/findings.hpp"
 #include <algorithm>
 #include <set>
@@ -51,8 +51,16 @@ void add_machine(Graph& g, const MachineSchema& m, const Traffic& t) {
     }
     for (const CardSchema& c : m.cards) {
         const std::string path = join_path(m.name, c.name);
-        g.add({path, ThingKind::card, unlimited, {}});
-        plug(path, "link", pcie_options(m, c.slot, c.behind), c.behind);
+        Thing card{path, ThingKind::card, unlimited, {}};
+        if (c.kind != CardKind::raid && t.block > Bytes(0)) {
+            const AdapterOptions o = adapter_options(c); // one command or answer for each request
+            card.limit = per(static_cast<double>(t.block.count()), o.per_command + o.per_message);
+        }
+        g.add(std::move(card));
+        // The simulated card with ports has no PCIe: no bound of a load knows more than a run.
+        if (t.load && c.kind != CardKind::raid)
+            g.connect({join_path(path, "link"), path, m.name, unlimited, unlimited});
+        else plug(path, "link", pcie_options(m, c.slot, c.behind), c.behind);
     }
     for (const DriveSchema& d : m.drives) {
         const SsdOptions o = ssd_options(d, m, {});
@@ -124,16 +132,34 @@ public:
     std::optional<BoundFlow> reads() const {
         Bytes largest, only;
         if (!sizes(false, largest, only)) return std::nullopt;
-        const Graph g = wiring(s_, {false, largest, read_only_});
-        return flow(g.min_cut(targets_, machines_of(s_, targets_)), 1, only);
+        const Graph g = wiring(s_, {false, largest, read_only_, &load_});
+        return flow(g.min_cut(targets_, remote() ? load_.from : machines_of(s_, targets_)), 1,
+                    only);
     }
     std::optional<BoundFlow> writes() const {
         Bytes largest, only;
-        if (!sizes(true, largest, only) || together_on_parity()) return std::nullopt;
+        if (!sizes(true, largest, only)) return std::nullopt;
+        std::optional<BoundFlow> fabric, drives;
+        if (remote()) {
+            const Graph g = wiring(s_, {true, largest, false, &load_});
+            fabric = flow(g.min_cut(load_.from, machines_of(s_, targets_)), 1, only);
+        }
+        if (!together_on_parity()) drives = on_drives(largest, only);
+        return fabric && (!drives || fabric->bytes_per_s < drives->bytes_per_s) ? fabric : drives;
+    }
+
+private:
+    const Scenario& s_;
+    const LoadSchema& load_;
+    Paths targets_;         // things
+    bool read_only_ = true; // the whole scenario
+
+    bool remote() const { return load_.paths.has_value(); }
+    std::optional<BoundFlow> on_drives(Bytes largest, Bytes only) const {
         // Commands of an array to its members may hold more than one request.
         const bool drives = std::none_of(targets_.begin(), targets_.end(),
                                          [&](const std::string& t) { return s_.array(t); });
-        const Graph g = wiring(s_, {true, drives ? largest : Bytes(0), false});
+        const Graph g = wiring(s_, {true, drives ? largest : Bytes(0), false, &load_});
         std::optional<BoundFlow> best = together(g, targets_, only),
                                  sum = BoundFlow{0, only, 1, {}};
         for (const std::string& target : targets_) {
@@ -145,15 +171,9 @@ public:
         }
         return !best || sum->bytes_per_s < best->bytes_per_s * (1 - 1e-9) ? sum : best;
     }
-
-private:
-    const Scenario& s_;
-    const LoadSchema& load_;
-    Paths targets_;         // things
-    bool read_only_ = true; // the whole scenario
-
-    // Sequential clones that start at one place write the same blocks at the same time, and a line
-    // of a parity array passes on the last of such writes only: no ceiling is known.
+    // Sequential clones (or machines) that start at one place write the same blocks at the same
+    // time, and a line of a parity array passes on the last of such writes only: no ceiling is
+    // known.
     bool together_on_parity() const {
         const fio::Job* first = nullptr;
         bool same = false;
@@ -162,6 +182,7 @@ private:
             const auto& step = j.offset_increment;
             same |= j.numjobs > 1 && step.bytes == Bytes(0) && step.percent.value_or(0) == 0;
             same |= first && first->offset == j.offset;
+            same |= load_.from.size() > 1 && !load_.split;
             first = &j;
         }
         return same && std::any_of(targets_.begin(), targets_.end(), [&](const std::string& t) {
@@ -213,7 +234,13 @@ Graph wiring(const Scenario& s, const Traffic& t) {
         for (const std::string& d : a.drives) // one way: no data flows from drive to drive
             g.connect({a.name + " on " + d, a.name, d, t.writes ? Rate{} : unlimited,
                        t.writes ? unlimited : Rate{}});
+        for (const VolumeSchema& v : a.volumes) {
+            g.add({v.path, ThingKind::target, unlimited, {}});
+            g.connect({v.path + " of " + a.name, v.path, a.name, t.writes ? Rate{} : unlimited,
+                       t.writes ? unlimited : Rate{}});
+        }
     }
+    add_fabric(g, s, t);
     return g;
 }
 
