@@ -1,7 +1,7 @@
 // The command line: storlab run, check, knee, topology, parts, validate, bench, schema.
 // Exit codes: 0 fine, 1 the run (or validation) failed, 2 the input is wrong.
 #include "sim/base/error.hpp"
-#include "sim/kernel/huge_heap.hpp"
+#include "sim/base/huge_heap.hpp"
 #include "sim/report/text.hpp"
 #include "sim/report/write_file.hpp"
 #include "sim/scenario/bench.hpp"
@@ -162,6 +162,77 @@ template <class F> int guarded(F&& f) {
         return failed_run;
     }
 }
+
+// Options and the words for them, verb by verb.
+void add_settings(CLI::App& verb, RunOptions& o) {
+    verb.add_option("FILE", o.file, "scenario")->required();
+    verb.add_option("--set", o.settings, "set a value of the scenario: path=value")
+        ->type_size(1)
+        ->allow_extra_args(false);
+}
+CLI::App* add_run(CLI::App& app, RunOptions& o) {
+    CLI::App* const c = app.add_subcommand("run", "run a scenario and print the answer");
+    add_settings(*c, o);
+    c->add_option("--seed", o.seed, "seed of all random streams (default: the scenario's, or 1)");
+    c->add_option("--world", o.world, "sim, or real: the same arrays over files")
+        ->check(CLI::IsMember({"sim", "real"}));
+    c->add_option("--dir", o.folder,
+                  "where the real world keeps its files (default: a temporary folder)");
+    c->add_option("--duration", o.duration,
+                  "measure for so long, e.g. 200ms, instead of until confident");
+    c->add_option("--json", o.json, "write the whole answer to this file");
+    c->add_option("--iolog", o.iolog,
+                  "write every request to this file, as fio's write_iolog does");
+    c->add_flag("--quick", o.quick, "a tenth of the confidence, for a glance");
+    return c;
+}
+CLI::App* add_check(CLI::App& app, RunOptions& o) {
+    CLI::App* const c = app.add_subcommand("check", "read a scenario and say what it would run");
+    add_settings(*c, o);
+    return c;
+}
+CLI::App* add_knee(CLI::App& app, RunOptions& o, KneeOptions& k, std::string& target) {
+    CLI::App* const c = app.add_subcommand(
+        "knee", "vary a load: where latency bends, and how much load meets a latency target");
+    add_settings(*c, o);
+    c->add_option("--target", target, "a latency to stay within, e.g. p99=1ms or mean=300us");
+    c->add_option("--load", k.load, "which load to vary, where there are several");
+    c->add_flag("--open", k.open, "vary arrivals a second instead of I/Os in flight");
+    c->add_option("--up-to", k.up_to,
+                  "most I/Os in flight (default: four times the scenario's, at least 256)");
+    c->add_option("--seed", o.seed, "seed of all random streams");
+    c->add_option("--json", o.json, "write the figures to this file");
+    return c;
+}
+CLI::App* add_topology(CLI::App& app, RunOptions& o, bool& run_first) {
+    CLI::App* const c = app.add_subcommand(
+        "topology", "list the wiring of a scenario with what each link carries, or draw it");
+    add_settings(*c, o);
+    c->add_option("--out", o.out, "draw it into this file: .svg, .png or .dot");
+    CLI::Option* const run_now =
+        c->add_flag("--run", run_first, "run it, and show how busy everything was");
+    c->add_option("--json", o.json, "show that of an earlier run, from its --json")
+        ->excludes(run_now);
+    c->add_option("--seed", o.seed, "seed of all random streams");
+    return c;
+}
+CLI::App* add_validate(CLI::App& app, ValidateOptions& v) {
+    CLI::App* const c =
+        app.add_subcommand("validate", "predict the published measurements and compare");
+    c->add_option("TESTBED", v.testbed, "one testbed, such as starwind-graid (default: all)");
+    c->add_option("--json", v.json, "write rows, summary and fitted values to this file");
+    c->add_flag("--record", v.record, "accept the predictions as the new reference");
+    c->add_option("--rows", v.rows, "only rows whose id matches this pattern");
+    return c;
+}
+CLI::App* add_bench(CLI::App& app, BenchOptions& b) {
+    CLI::App* const c = app.add_subcommand("bench", "measure how fast storlab simulates");
+    c->add_option("CASE", b.names, "only these cases");
+    c->add_option("--json", b.json, "write the figures to this file");
+    c->add_option("--repeat", b.repeat, "runs of each case; the median counts")
+        ->check(CLI::Range(1, 99));
+    return c;
+}
 } // namespace
 
 int main(int argc, char** argv) {
@@ -170,80 +241,22 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version", STORLAB_VERSION);
     app.require_subcommand(1);
     RunOptions o;
-    std::string name, json;
+    std::string name, target;
     ValidateOptions v;
     BenchOptions b;
     KneeOptions k;
-    std::string target;
     bool run_first = false;
 
-    CLI::App* const run_command = app.add_subcommand("run", "run a scenario and print the answer");
-    run_command->add_option("FILE", o.file, "scenario")->required();
-    run_command->add_option("--seed", o.seed,
-                            "seed of all random streams (default: the scenario's, or 1)");
-    run_command->add_option("--world", o.world, "sim, or real: the same arrays over files")
-        ->check(CLI::IsMember({"sim", "real"}));
-    run_command->add_option("--dir", o.folder,
-                            "where the real world keeps its files (default: a temporary folder)");
-    run_command->add_option("--duration", o.duration,
-                            "measure for so long, e.g. 200ms, instead of until confident");
-    run_command->add_option("--json", o.json, "write the whole answer to this file");
-    run_command->add_option("--iolog", o.iolog,
-                            "write every request to this file, as fio's write_iolog does");
-    run_command->add_flag("--quick", o.quick, "a tenth of the confidence, for a glance");
-
-    CLI::App* const check_command =
-        app.add_subcommand("check", "read a scenario and say what it would run");
-    check_command->add_option("FILE", o.file, "scenario")->required();
-
-    CLI::App* const knee_command = app.add_subcommand(
-        "knee", "vary a load: where latency bends, and how much load meets a latency target");
-    knee_command->add_option("FILE", o.file, "scenario")->required();
-    knee_command->add_option("--target", target,
-                             "a latency to stay within, e.g. p99=1ms or mean=300us");
-    knee_command->add_option("--load", k.load, "which load to vary, where there are several");
-    knee_command->add_flag("--open", k.open, "vary arrivals a second instead of I/Os in flight");
-    knee_command->add_option("--up-to", k.up_to,
-                             "most I/Os in flight (default: four times the "
-                             "scenario's, at least 256)");
-    knee_command->add_option("--seed", o.seed, "seed of all random streams");
-    knee_command->add_option("--json", o.json, "write the figures to this file");
-    CLI::App* const topology_command = app.add_subcommand(
-        "topology", "list the wiring of a scenario with what each link carries, or draw it");
-    topology_command->add_option("FILE", o.file, "scenario")->required();
-    topology_command->add_option("--out", o.out, "draw it into this file: .svg, .png or .dot");
-    CLI::Option* const run_now =
-        topology_command->add_flag("--run", run_first, "run it, and show how busy everything was");
-    topology_command->add_option("--json", o.json, "show that of an earlier run, from its --json")
-        ->excludes(run_now);
-    topology_command->add_option("--seed", o.seed, "seed of all random streams");
-
-    for (CLI::App* c : {run_command, check_command, knee_command, topology_command})
-        c->add_option("--set", o.settings, "set a value of the scenario: path=value")
-            ->type_size(1)
-            ->allow_extra_args(false);
-
+    const CLI::App* const run_command = add_run(app, o);
+    const CLI::App* const check_command = add_check(app, o);
+    const CLI::App* const knee_command = add_knee(app, o, k, target);
+    const CLI::App* const topology_command = add_topology(app, o, run_first);
     CLI::App* const parts_command =
         app.add_subcommand("parts", "list the catalogue, or a part's values with their sources");
     parts_command->add_option("NAME", name, "part");
-
-    CLI::App* const validate_command =
-        app.add_subcommand("validate", "predict the published measurements and compare");
-    validate_command->add_option("TESTBED", v.testbed,
-                                 "one testbed, such as starwind-graid (default: all)");
-    validate_command->add_option("--json", v.json,
-                                 "write rows, summary and fitted values to this file");
-    validate_command->add_flag("--record", v.record, "accept the predictions as the new reference");
-    validate_command->add_option("--rows", v.rows, "only rows whose id matches this pattern");
-
-    CLI::App* const bench_command =
-        app.add_subcommand("bench", "measure how fast storlab simulates");
-    bench_command->add_option("CASE", b.names, "only these cases");
-    bench_command->add_option("--json", b.json, "write the figures to this file");
-    bench_command->add_option("--repeat", b.repeat, "runs of each case; the median counts")
-        ->check(CLI::Range(1, 99));
-
-    CLI::App* const schema_command =
+    const CLI::App* const validate_command = add_validate(app, v);
+    const CLI::App* const bench_command = add_bench(app, b);
+    const CLI::App* const schema_command =
         app.add_subcommand("schema", "print the JSON Schema of scenarios, for editors");
     try {
         app.parse(argc, argv);

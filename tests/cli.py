@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+import yaml  # python3-yaml, in .ci/packages
+
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from support.json_schema import complaints  # noqa: E402
 
@@ -293,7 +295,6 @@ def test_topology(t):
 
 
 def test_schema_of_scenarios(t):
-    import yaml  # python3-yaml, in .ci/packages
     schema = json.loads(t.run("schema").stdout)
     scenarios = [os.path.join(folder, f) for folder, _, files in os.walk("scenarios")
                  for f in files if f.endswith(".yaml") and os.path.basename(folder) != "parts"]

@@ -41,7 +41,8 @@ void add_stations(RunResult& r, const std::vector<StationDescription>& from,
         StationResult s;
         s.name = to[i].name;
         s.kind = to[i].kind;
-        s.utilisation = c.busy.in_seconds() / (seconds * to[i].servers);
+        // A count leaves out what lies ahead, and with it gaps before that: never below nothing.
+        s.utilisation = std::max(0.0, c.busy.in_seconds() / (seconds * to[i].servers));
         s.throughput = static_cast<double>(c.served) / seconds;
         s.mean_queue = c.sojourn.in_seconds() / seconds;
         highest = std::max(highest, s.utilisation);

@@ -79,7 +79,10 @@ void set_arrivals(LoadSchema& l, double per_second) {
     if (!l.open)
         for (fio::Job& j : l.jobs) j.rate_process = fio::RateProcess::poisson;
     l.open = true;
-    for (fio::Job& j : l.jobs) j.rate_iops = {each, each};
+    for (fio::Job& j : l.jobs) { // what a job does not do takes no share
+        const double reads = !j.writes() ? 1 : !j.reads() ? 0 : j.rwmixread / 100.0;
+        j.rate_iops = {Iops(each.per_second() * reads), Iops(each.per_second() * (1 - reads))};
+    }
 }
 void set_closed(LoadSchema& l) {
     l.open = false;

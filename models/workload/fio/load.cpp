@@ -49,6 +49,16 @@ struct Load::Clone {
         if (job.rate_process == RateProcess::poisson) seconds *= -std::log1p(-pacing.uniform());
         return Duration::seconds(std::min(seconds, longest_wait));
     }
+    // Between arrivals of an open load: those of both directions are one stream.
+    Duration arrival_gap() {
+        double per_second = 0;
+        for (const bool write : {false, true})
+            if (write ? job.writes() : job.reads())
+                if (const auto& r = job.rate_iops.of(write)) per_second += r->per_second();
+        double seconds = 1 / per_second;
+        if (job.rate_process == RateProcess::poisson) seconds *= -std::log1p(-pacing.uniform());
+        return Duration::seconds(std::min(seconds, longest_wait));
+    }
     // When this I/O may go. A job that fell behind its rate catches up.
     Instant slot_for(const Draw& d, Instant now) {
         Instant at = now;
@@ -263,7 +273,7 @@ Task<void> Load::arrivals(Clone& c) {
     Instant at = clock_.now();
     while (!stopping_ && at < c.ends_at) {
         const Draw d = c.pattern.next();
-        at += c.interval(d.write, d.bytes);
+        at += c.arrival_gap();
         co_await Pause(*this, at);
         if (stopping_ || !c.take(d)) break;
         spawn(one(c, d, at));

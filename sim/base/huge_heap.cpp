@@ -1,4 +1,4 @@
-#include "sim/kernel/huge_heap.hpp"
+#include "sim/base/huge_heap.hpp"
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
