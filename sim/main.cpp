@@ -1,7 +1,7 @@
 // The command line: storlab run, check, knee, topology, parts, validate, bench, schema.
 // Exit codes: 0 fine, 1 the run (or validation) failed, 2 the input is wrong.
 #include "sim/base/error.hpp"
-#include "sim/base/huge_heap.hpp"
+#include "sim/scenario/huge_heap.hpp"
 #include "sim/report/text.hpp"
 #include "sim/report/write_file.hpp"
 #include "sim/scenario/bench.hpp"

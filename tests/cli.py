@@ -338,8 +338,8 @@ def main():
         t = Suite(program, folder)
         t.check(os.access(program, os.X_OK), f"{program} is built")
         for test in (test_exit_codes, test_malformed, test_settings, test_settings_of_the_run,
-                     test_seeds_and_json, test_bench, test_knee, test_topology, test_schema_of_scenarios,
-                     test_interrupt):
+                     test_seeds_and_json, test_bench, test_knee, test_topology,
+                     test_schema_of_scenarios, test_interrupt):
             try:
                 test(t)
             except Exception as error:  # a test that cannot go on is a failure, not the end

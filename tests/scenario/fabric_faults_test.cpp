@@ -127,7 +127,7 @@ TEST_CASE("a target without power loses its sessions without a word, and accepts
     CHECK_FALSE(find(r, "path switch"));
     CHECK(r.integrity.mismatches == 0);
     // All that waited has been carried out.
-    CHECK(total(r.loads[0]).latency.count() == Approx(20 * 100).margin(20));
+    CHECK(total(r.loads[0]).latency.count() == Approx(20 * 200).margin(20));
 }
 
 TEST_CASE("I/Os without any path fail, are counted as errors, and the run is a good one") {
@@ -136,8 +136,8 @@ TEST_CASE("I/Os without any path fail, are counted as errors, and the run is a g
     CHECK_FALSE(failed(fails));
     REQUIRE(find(fails, "no path"));
     CHECK(second(find(fails, "no path")) == Approx(7));
-    CHECK(errors(fails) == Approx((20 - 2) * 100).margin(20)); // those kept for 5 s among them
-    CHECK(total(fails.loads[0]).latency.count() == Approx(2 * 100).margin(5));
+    CHECK(errors(fails) == Approx((20 - 2) * 200).margin(20)); // those kept for 5 s among them
+    CHECK(total(fails.loads[0]).latency.count() == Approx(2 * 200).margin(5));
     CHECK(fails.integrity.mismatches == 0);
     // Those that wait for ever end when the run is over: no request is missing, nothing failed.
     const RunResult waits = run_of(two_ways, {events, "loads/users/paths/no_path_retry=queue"});

@@ -179,7 +179,7 @@ loads:
     CHECK(host_prices(s.machines[0], s)[static_cast<size_t>(Operation::target_read)].each ==
           Duration{});
     CHECK(adapter_prices(s.machines[1].cards[0])[static_cast<size_t>(Operation::adapter_command)]
-              .each == Duration::ns(85));
+              .each == Duration::ns(446));
     CHECK(path_transport(e.protocol) == PathTransport::nvme);
     CHECK(s.cables.size() == 10);
 }

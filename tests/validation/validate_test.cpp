@@ -36,18 +36,12 @@ runs:
   deep: {scenario: one.yaml, set: [loads/l/fio/iodepth=64, loads/l/fio/numjobs=4]}
   single: {scenario: one.yaml}
 rows:
-  - {id: d-4k-rr, workload: w, load: l, metric: iops, value: 1.5M IOPS,
-     source: s, run: deep}
-  - {id: d-4k-rw, workload: w, load: l, metric: iops, value: 1.5M IOPS,
-     source: s, run: deep}
-  - {id: d-64k-rw, workload: w, load: l, metric: iops, value: 1.5M IOPS,
-     source: s, run: deep}
-  - {id: d-1m-sr, workload: w, load: l, metric: iops, value: 1.5M IOPS,
-     source: s, run: deep}
-  - {id: d-1m-sw, workload: w, load: l, metric: iops, value: 1.5M IOPS,
-     source: s, run: deep}
-  - {id: l-gr-1mw-hi, workload: w, load: l, metric: iops, value: 1.5M IOPS,
-     source: s, run: deep}
+  - {id: d-4k-rr, workload: w, load: l, metric: iops, value: 1.5M IOPS, source: s, run: deep}
+  - {id: d-4k-rw, workload: w, load: l, metric: iops, value: 1.5M IOPS, source: s, run: deep}
+  - {id: d-64k-rw, workload: w, load: l, metric: iops, value: 1.5M IOPS, source: s, run: deep}
+  - {id: d-1m-sr, workload: w, load: l, metric: iops, value: 1.5M IOPS, source: s, run: deep}
+  - {id: d-1m-sw, workload: w, load: l, metric: iops, value: 1.5M IOPS, source: s, run: deep}
+  - {id: l-gr-1mw-hi, workload: w, load: l, metric: iops, value: 1.5M IOPS, source: s, run: deep}
   - {id: p-mean, workload: w, load: l, metric: latency, value: 80 us, source: s, run: single}
   - {id: p-cpu, workload: w, load: l, metric: cpu, value: 0 %, source: s, run: single}
   - {id: nic-4kr-h1-iops, workload: w, load: l, metric: iops, value: 1.5M IOPS,

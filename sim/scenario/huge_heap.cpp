@@ -1,4 +1,4 @@
-#include "sim/base/huge_heap.hpp"
+#include "sim/scenario/huge_heap.hpp"
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
