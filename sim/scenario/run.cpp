@@ -248,6 +248,13 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
     r.bottleneck = find_bottleneck(r);
     if (!control_.real) r.bound = bounds_of(s_);
     if (!control_.real) add_state_labels(r, s_, observers_, bed_);
+    if (control_.real && std::any_of(s_.loads.begin(), s_.loads.end(),
+                                     [&](const LoadSchema& l) { return l.paths.has_value(); }))
+        r.assumptions.push_back({"fabric",
+                                 "left out",
+                                 "assumed",
+                                 "in the real world loads reach volumes directly",
+                                 {}});
     for (Assumption& a : assumptions_of(s_, bed_.slice())) r.assumptions.push_back(std::move(a));
 }
 } // namespace
