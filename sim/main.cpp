@@ -1,11 +1,11 @@
 // The command line: storlab run, check, knee, topology, parts, validate, bench, schema.
 // Exit codes: 0 fine, 1 the run (or validation) failed, 2 the input is wrong.
 #include "sim/base/error.hpp"
-#include "sim/scenario/huge_heap.hpp"
 #include "sim/report/text.hpp"
 #include "sim/report/write_file.hpp"
 #include "sim/scenario/bench.hpp"
 #include "sim/scenario/catalogue_text.hpp"
+#include "sim/scenario/huge_heap.hpp"
 #include "sim/scenario/install.hpp"
 #include "sim/scenario/knee.hpp"
 #include "sim/scenario/run.hpp"
