@@ -93,7 +93,12 @@ std::string knee_text(const KneeReport& r) {
                            "there: {}\n",
                            amount(r, k.load), format_count(k.throughput), latency(k.mean_s),
                            binds_at(r, k.load));
-        if (!r.open)
+        // Up to the knee a curve only rises: where that is its last point, it may rise further.
+        const bool rises = knee_of(curve) + 1 == curve.size();
+        if (rises)
+            out += r.open ? "note    the curve may not have bent yet\n"
+                          : "note    the curve may not have bent yet: go further with --up-to\n";
+        else if (!r.open)
             out += fmt::format("full    from about {:.0f} in flight on, more of them only wait "
                                "longer\n",
                                saturation_of(curve));

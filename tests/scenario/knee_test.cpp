@@ -92,4 +92,9 @@ TEST_CASE("the text says where the knee is and what meets the target") {
     CHECK(text.find("8 I/Os in flight: no answer: it broke") != std::string::npos);
     r.target = parse_target("p99=50us");
     CHECK(knee_text(r).find("not met even by the least load") != std::string::npos);
+    // Of a curve that rises to its end nothing is said to be full.
+    CHECK(text.find("full    from about") != std::string::npos);
+    r.points.resize(2);
+    CHECK(knee_text(r).find("may not have bent yet") != std::string::npos);
+    CHECK(knee_text(r).find("full    from about") == std::string::npos);
 }
