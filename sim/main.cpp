@@ -1,6 +1,7 @@
 // The command line: storlab run, check, knee, topology, parts, validate, bench, schema.
 // Exit codes: 0 fine, 1 the run (or validation) failed, 2 the input is wrong.
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 #include "sim/report/text.hpp"
 #include "sim/report/write_file.hpp"
 #include "sim/scenario/bench.hpp"
@@ -47,6 +48,8 @@ Scenario load(const RunOptions& o) {
     ScenarioOptions so{o.settings, parts_folder()};
     if (o.seed) so.settings.push_back("run/seed=" + std::to_string(*o.seed));
     if (!o.duration.empty()) {
+        if (parse_duration(o.duration, {"--duration", 0, 0}) <= Duration{})
+            throw InputError({"--duration", 0, 0}, "must be more than nothing");
         so.settings.push_back("run/until=duration");
         so.settings.push_back("run/duration=" + o.duration);
     }
@@ -66,22 +69,29 @@ void clear_progress() {
     if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r%-100s\r", "");
 }
 
-// A result must not replace what it came from, or another result.
-void check_outputs(const RunOptions& o) {
-    const std::pair<const char*, const std::string*> files[] = {
-        {"--json", &o.json}, {"--iolog", &o.iolog}, {"--out", &o.out}, {"FILE", &o.file}};
-    for (size_t i = 0; i < std::size(files); i++)
-        for (size_t j = i + 1; j < std::size(files); j++) {
-            std::error_code none;
-            const auto &a = *files[i].second, &b = *files[j].second;
-            if (!a.empty() && (a == b || std::filesystem::equivalent(a, b, none)))
-                throw InputError({files[i].first, 0, 0},
-                                 "would overwrite " + b + ", which is also " + files[j].first);
-        }
+struct NamedFile {
+    const char* option;
+    std::string path;
+};
+// A result must not replace what it came from, or another result, and there must be a way to write
+// it: said before the run.
+void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs) {
+    const auto check_apart = [](const NamedFile& f, const NamedFile& other) {
+        std::error_code none;
+        if (f.path == other.path || std::filesystem::equivalent(f.path, other.path, none))
+            throw InputError({f.option, 0, 0},
+                             "would overwrite " + other.path + ", which is also " + other.option);
+    };
+    for (size_t i = 0; i < outputs.size(); i++) {
+        if (outputs[i].path.empty()) continue;
+        for (size_t j = i + 1; j < outputs.size(); j++) check_apart(outputs[i], outputs[j]);
+        for (const NamedFile& input : inputs) check_apart(outputs[i], input);
+        check_writable(outputs[i].path);
+    }
 }
 
 int run_verb(RunOptions o) {
-    check_outputs(o);
+    check_outputs({{"--json", o.json}, {"--iolog", o.iolog}}, {{"FILE", o.file}});
     const Scenario scenario = load(o);
     for (const std::string& note : scenario.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
     RunControl control;
@@ -125,12 +135,12 @@ int check_verb(const RunOptions& o) {
 int knee_verb(const RunOptions& o, KneeOptions k, const std::string& target) {
     if (!target.empty()) k.target = parse_target(target);
     k.json = o.json;
-    check_outputs(o);
+    check_outputs({{"--json", o.json}}, {{"FILE", o.file}});
     return knee(load(o), k);
 }
 
 int topology_verb(const RunOptions& o, bool run) {
-    check_outputs(o);
+    check_outputs({{"--out", o.out}}, {{"--json", o.json}, {"FILE", o.file}});
     TopologyOptions t;
     t.out = o.out, t.json = o.json, t.run = run;
     t.control.quick = true;
@@ -153,6 +163,10 @@ template <class F> int guarded(F&& f) {
         const size_t n = error.complaints().size();
         std::fprintf(stderr, "%zu error%s; nothing was run\n", n, n == 1 ? "" : "s");
         return wrong_input;
+    } catch (const WriteError& error) {
+        clear_progress();
+        std::fprintf(stderr, "%s; the answer was not kept\n", error.what());
+        return failed_run;
     } catch (const std::bad_alloc&) {
         std::fprintf(stderr,
                      "storlab: out of memory; a larger run/scale makes the slice smaller\n");
@@ -233,6 +247,14 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& b) {
         ->check(CLI::Range(1, 99));
     return c;
 }
+// An empty text is a variable of a script that is not set, not an option left out.
+void refuse_empty(CLI::App& app) {
+    const CLI::Validator not_empty(
+        [](const std::string& text) { return text.empty() ? "is empty" : std::string(); }, "");
+    for (CLI::App* verb : app.get_subcommands({}))
+        for (CLI::Option* option : verb->get_options())
+            if (option->get_expected_max() > 0) option->check(not_empty);
+}
 } // namespace
 
 int main(int argc, char** argv) {
@@ -258,6 +280,7 @@ int main(int argc, char** argv) {
     const CLI::App* const bench_command = add_bench(app, b);
     const CLI::App* const schema_command =
         app.add_subcommand("schema", "print the JSON Schema of scenarios, for editors");
+    refuse_empty(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) { // also --help and --version, which are no errors
@@ -269,8 +292,8 @@ int main(int argc, char** argv) {
         if (*knee_command) return knee_verb(o, k, target);
         if (*topology_command) return topology_verb(o, run_first);
         if (*parts_command) return std::fputs(describe_parts(name).c_str(), stdout), 0;
-        if (*validate_command) return validate(v);
-        if (*bench_command) return bench(b);
+        if (*validate_command) return check_outputs({{"--json", v.json}}, {}), validate(v);
+        if (*bench_command) return check_outputs({{"--json", b.json}}, {}), bench(b);
         if (*schema_command) return std::fputs(scenario_schema().c_str(), stdout), 0;
         return wrong_input;
     });

@@ -286,7 +286,10 @@ def test_topology(t):
             not os.path.exists(t.path("no.svg")), "without dot nothing is written", no_dot)
     for arguments, what in [(("--out", t.path("x.pdf")), "ends in .svg, .png or .dot"),
                             (("--out", t.path("none/x.svg")), "cannot write"),
-                            (("--json", dot), "is no answer of storlab run --json"),
+                            (("--json", dot), "wiring.dot:1:1: error: is not JSON from here on"),
+                            (("--json", "docs/schemas/run.schema.json"), "not what storlab run"),
+                            (("--json", t.folder), "is a folder"),
+                            (("--out", ""), "--out: is empty"),
                             (("--json", t.path("none.json")), "cannot read"),
                             (("--json", result, "--run"), "excludes"),
                             (("--json", dot, "--out", dot), "would overwrite")]:

@@ -116,6 +116,9 @@ std::string advice(const Kind& kind, std::string_view number) {
     return first;
 }
 [[noreturn]] void reject(std::string_view text, const Kind& kind, const SourcePlace& place) {
+    if (text.starts_with('-') && parse_amount(text.substr(1)).fault == Fault::none)
+        throw InputError(place, in_quotes(text) + " is negative; expected " +
+                                    std::string(kind.noun) + " of zero or more");
     const Parsed parsed = parse_amount(text);
     const bool number = parsed.fault == Fault::none;
     if (parsed.fault == Fault::too_long)

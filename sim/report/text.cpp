@@ -315,8 +315,8 @@ void phases(Lines& out, const RunResult& result) {
             const Duration mean = Duration::ps(static_cast<int64_t>(s.latency_ns * 1000));
             out.labelled(label,
                          {padded(name, 40) + padded(load.name, 10) +
-                          padded(format_count(s.iops) + " IOPS", 12) + "mean " +
-                          format_duration(mean)},
+                          padded(format_count(s.iops) + " IOPS", 12) +
+                          (s.iops > 0 ? "mean " + format_duration(mean) : "nothing ended")},
                          "");
             label.clear();
         }

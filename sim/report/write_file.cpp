@@ -13,8 +13,7 @@ namespace storlab {
 namespace {
 
 [[noreturn]] void cannot(const std::string& path, const char* step, int error) {
-    throw InputError(SourcePlace{.file = path},
-                     fmt::format("cannot {} this file: {}", step, std::strerror(error)));
+    throw WriteError(fmt::format("{}: cannot {} this file: {}", path, step, std::strerror(error)));
 }
 
 void put(int fd, const std::string& path, std::string_view text) {
@@ -60,15 +59,39 @@ private:
 
 } // namespace
 
+namespace {
+// A link stays a link: the file it points to is replaced.
+std::string target_of(const std::string& path) {
+    std::error_code ignored; // what cannot be looked at fails at the step that needs it
+    return std::filesystem::is_symlink(path, ignored)
+               ? std::filesystem::weakly_canonical(path, ignored).string()
+               : path;
+}
+bool is_stream(const std::string& target) {
+    std::error_code ignored;
+    return std::filesystem::is_other(std::filesystem::status(target, ignored));
+}
+} // namespace
+
+void check_writable(const std::string& path) {
+    if (path.empty()) return;
+    const std::string target = target_of(path);
+    std::error_code ignored;
+    if (std::filesystem::is_directory(target, ignored))
+        throw InputError({path, 0, 0}, "is a folder; expected the name of a file to write");
+    try {
+        // Not a pipe: opening it would wait for its reader.
+        if (!is_stream(target)) TemporaryFile{target};
+        else if (access(target.c_str(), W_OK) != 0) cannot(path, "write", errno);
+    } catch (const WriteError& error) {
+        throw InputError({path, 0, 0}, std::string(error.what()).substr(target.size() + 2));
+    }
+}
+
 void write_whole_file(const std::string& path, std::string_view text) {
-    std::error_code ignored; // what cannot be looked at fails below, at the step that needs it
-    // A link stays a link: the file it points to is replaced.
-    const std::string target = std::filesystem::is_symlink(path, ignored)
-                                   ? std::filesystem::weakly_canonical(path, ignored).string()
-                                   : path;
-    const auto status = std::filesystem::status(target, ignored);
+    const std::string target = target_of(path);
     // A pipe or /dev/stdout is written through: renaming over it would put a file in its place.
-    if (std::filesystem::is_other(status)) {
+    if (is_stream(target)) {
         std::FILE* stream = std::fopen(target.c_str(), "wb");
         if (stream == nullptr) cannot(path, "write", errno);
         const bool whole = std::fwrite(text.data(), 1, text.size(), stream) == text.size();

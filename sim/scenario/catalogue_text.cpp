@@ -150,8 +150,7 @@ void run_text(std::string& out, const Scenario& s) {
     for (size_t i = 0; i < s.timeline.size(); i++) {
         const TimelineEvent& e = s.timeline[i];
         put(out, i == 0 ? "timeline" : "",
-            {"at " + format_duration(e.at) + ": " + to_string(e.verb) + " " + e.target.text() +
-             (e.argument.empty() ? "" : " " + e.argument)});
+            {"at " + format_duration(e.at) + ": " + to_string(e.verb) + " " + e.target.text()});
     }
 }
 

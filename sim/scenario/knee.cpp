@@ -30,6 +30,9 @@ LatencyTarget parse_target(const std::string& text) {
         throw InputError({"--target", 0, 0}, in_quotes(t.statistic) + " is not " +
                                                  joined(known, ", ") +
                                                  "; write, for example, p99=1ms");
+    if (std::count(known.begin(), known.end(), text))
+        throw InputError({"--target", 0, 0},
+                         in_quotes(text) + " of how much; write, for example, " + text + "=1ms");
     const std::string value = equals == std::string::npos ? text : text.substr(equals + 1);
     t.at_most = parse_duration(value, {"--target", 0, 0});
     if (t.at_most <= Duration{})
@@ -132,10 +135,10 @@ const LoadSchema& Sweep::the_load() const {
         if (l.name == o_.load || (o_.load.empty() && s_.loads.size() == 1)) return l;
         names.push_back(l.name);
     }
-    throw InputError(
-        {"--load", 0, 0},
-        (o_.load.empty() ? "say which load to vary" : "no load " + in_quotes(o_.load)) +
-            did_you_mean(o_.load, names) + "; there are " + joined(names, ", "));
+    throw InputError({"--load", 0, 0}, (o_.load.empty() ? "say which load to vary"
+                                                        : "no load " + in_quotes(o_.load) +
+                                                              did_you_mean(o_.load, names)) +
+                                           "; there are " + joined(names, ", "));
 }
 
 void Sweep::run_at(std::vector<double> amounts, bool open) {

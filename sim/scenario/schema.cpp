@@ -50,7 +50,8 @@ Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {
     default_until(s, run.is_map() && run.map().has("until"));
     if (s.run.until == Until::timeline && s.timeline.empty())
         run.complain("'until: timeline' needs a timeline");
-    if (s.run.until == Until::duration && s.run.duration <= Duration{})
+    if (s.run.until == Until::duration && s.run.duration <= Duration{} &&
+        !(run.is_map() && run.map().has("duration")))
         run.complain("'until: duration' needs a duration, such as 200ms");
     check_timeline(s, *complaints);
     check_values(s);

@@ -1,5 +1,6 @@
 #include "sim/scenario/timeline_targets.hpp"
 #include "sim/base/text.hpp"
+#include <set>
 
 namespace storlab {
 
@@ -52,18 +53,58 @@ std::string refusal(const Scenario& s, Verb verb, const std::string& name) {
         verb == Verb::scrub ? array : !array && (verb == Verb::fail || verb == Verb::pull);
     return can ? "" : "a drive can fail or be pulled, an array be scrubbed";
 }
+
+// What is dark, silent or off as the timeline goes on: undoing what was not done is a slip.
+class FaultsSoFar {
+public:
+    explicit FaultsSoFar(const Scenario& s) : s_(s) {}
+    // Why there is nothing to undo; empty: there is, or it is no such verb.
+    std::string take(Verb verb, const std::string& name) {
+        switch (verb) {
+        case Verb::unplug: mark(dark_, name); return "";
+        case Verb::silence: mark(silent_, name); return "";
+        case Verb::power_off: off_.insert(name); return "";
+        case Verb::plug: return undo(dark_, name) ? "" : "nothing is unplugged there by then";
+        case Verb::restore: return undo(silent_, name) ? "" : "nothing is silent there by then";
+        case Verb::power_on: return off_.erase(name) ? "" : "it is not off by then";
+        default: return "";
+        }
+    }
+
+private:
+    const Scenario& s_;
+    std::set<const CableSchema*> dark_, silent_;
+    std::set<std::string> off_;
+
+    template <class F> void each_cable_at(const std::string& name, F&& f) const {
+        for (const CableSchema& c : s_.cables)
+            if (c.a == name || c.b == name) f(&c);
+    }
+    void mark(std::set<const CableSchema*>& cables, const std::string& name) const {
+        each_cable_at(name, [&](const CableSchema* c) { cables.insert(c); });
+    }
+    bool undo(std::set<const CableSchema*>& cables, const std::string& name) const {
+        size_t undone = 0;
+        each_cable_at(name, [&](const CableSchema* c) { undone += cables.erase(c); });
+        return undone > 0;
+    }
+};
 } // namespace
 
 void check_timeline(const Scenario& s, Complaints& complaints) {
-    for (const TimelineEvent& e : s.timeline) {
+    FaultsSoFar faults(s);
+    for (const TimelineEvent& e : s.timeline) { // in order of time
         const PathPattern patterns[] = {e.target};
         const std::string_view kind = acts_on_cables(e.verb)  ? "port or switch"
                                       : acts_on_power(e.verb) ? "machine or switch"
                                                               : "drive or array";
         const auto found = select_names(patterns, nameable(s, e.verb), kind, complaints);
-        for (const std::string& name : found)
-            if (const std::string why = refusal(s, e.verb, name); !why.empty())
+        for (const std::string& name : found) {
+            std::string why = refusal(s, e.verb, name);
+            if (why.empty()) why = faults.take(e.verb, name);
+            if (!why.empty())
                 complaints.add(e.place, "cannot " + to_string(e.verb) + " '" + name + "'; " + why);
+        }
     }
 }
 

@@ -5,10 +5,17 @@
 namespace storlab {
 namespace {
 
-constexpr std::array<std::string_view, 12> verb_names = {
-    "fail",   "pull", "insert",  "set",     "scrub",     "kill",
-    "unplug", "plug", "silence", "restore", "power-off", "power-on"};
-constexpr std::string_view example = "write e.g. 'at 60 s: pull array/a'";
+constexpr std::array<std::string_view, 9> verb_names = {
+    "fail", "pull", "scrub", "unplug", "plug", "silence", "restore", "power-off", "power-on"};
+constexpr std::string_view example = "write e.g. 'at 60 s: pull storage/ssd/0'";
+// What a verb acts on is named as in its own scenario.
+std::string example_of(Verb verb) {
+    const std::string_view object = verb == Verb::scrub                                 ? "main"
+                                    : verb == Verb::power_off || verb == Verb::power_on ? "storage"
+                                    : verb == Verb::fail || verb == Verb::pull ? "storage/ssd/0"
+                                                                               : "host/fc/port/0";
+    return "write e.g. 'at 60 s: " + to_string(verb) + " " + std::string(object) + "'";
+}
 
 std::string_view trimmed(std::string_view text) {
     const size_t from = text.find_first_not_of(' ');
@@ -53,17 +60,11 @@ TimelineEvent parse(const Written& line) {
     const Verb verb = parse_verb(word, line.what_place);
     const std::string_view path = take_word(rest);
     if (path.empty())
-        throw InputError(line.what_place, in_quotes(word) + " of what? " + std::string(example));
-    TimelineEvent event{at, verb, PathPattern(path, line.what_place), std::string(rest),
-                        line.when_place};
-    if (verb == Verb::set && rest.empty())
-        throw InputError(line.what_place, in_quotes(line.what) +
-                                              " gives no value; write e.g. "
-                                              "'set array/volumes/dev/qos/max 5000 iops'");
-    if (verb != Verb::set && verb != Verb::fail && !rest.empty())
+        throw InputError(line.what_place, in_quotes(word) + " what? " + example_of(verb));
+    if (!rest.empty())
         throw InputError(line.what_place, in_quotes(word) + " takes a path and nothing more, not " +
                                               in_quotes(rest));
-    return event;
+    return {at, verb, PathPattern(path, line.what_place), line.when_place};
 }
 
 } // namespace

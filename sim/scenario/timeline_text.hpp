@@ -1,5 +1,5 @@
 // The timeline of a scenario: what happens to named things and when. A line reads
-// "at 240 s: set array/volumes/dev/qos/max 5000 iops". YAML turns such a list item into a map of
+// "at 60 s: pull storage/ssd/0". YAML turns such a list item into a map of
 // one entry; a quoted string is the same. Left out: what a verb means for a thing
 // (timeline_targets.hpp, repair_shop.hpp).
 #pragma once
@@ -12,10 +12,7 @@ namespace storlab {
 enum class Verb {
     fail,
     pull,
-    insert,
-    set,
     scrub,
-    kill,
     unplug, // no light at either end
     plug,
     silence, // light, but nothing comes through: a black hole
@@ -28,8 +25,7 @@ std::string to_string(Verb verb);
 struct TimelineEvent {
     Duration at; // since the start of the run
     Verb verb = Verb::fail;
-    PathPattern target;   // one thing or a range of them
-    std::string argument; // of set, always: the new value; of fail, perhaps: how
+    PathPattern target; // one thing or a range of them
     SourcePlace place;
 };
 

@@ -43,9 +43,16 @@ StationUse use_from_json(const std::string& text, const std::string& file) {
             use.binds = bottleneck.at("name").get<std::string>();
         use.hash = j.at("run").at("hash").get<std::string>();
         return use;
-    } catch (const nlohmann::json::exception& error) {
-        throw InputError({file, 0, 0},
-                         std::string("is no answer of storlab run --json: ") + error.what());
+    } catch (const nlohmann::json::parse_error& error) {
+        const std::string before = text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
+        const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+        const size_t column = before.size() - (before.rfind('\n') + 1);
+        throw InputError(
+            {file, static_cast<int>(line), static_cast<int>(column) + 1},
+            "is not JSON from here on; expected the file that storlab run --json wrote");
+    } catch (const nlohmann::json::exception&) {
+        throw InputError({file, 0, 0}, "is JSON, but not what storlab run --json writes: that has "
+                                       "run, stations, cpu and bottleneck");
     }
 }
 
@@ -142,12 +149,12 @@ void check_out(const std::string& out) {
         throw InputError({"--out", 0, 0},
                          in_quotes(out) + " does not say what to draw; its name ends in .svg, .png "
                                           "or .dot");
-    const std::filesystem::path folder = std::filesystem::absolute(out).parent_path();
-    if (access(folder.c_str(), W_OK) != 0)
-        throw InputError({out, 0, 0}, std::string("cannot write this file: ") + strerror(errno));
+    check_writable(out);
 }
 
 std::string content_of(const std::filesystem::path& path) {
+    if (std::filesystem::is_directory(path))
+        throw InputError({path.string(), 0, 0}, "is a folder; expected a file");
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
     text << in.rdbuf();

@@ -52,17 +52,25 @@ TEST_CASE("whoever has the old file open keeps reading the old text") {
     CHECK(content(path) == "new");
 }
 
-TEST_CASE("a file that cannot be written is an input error that names the path") {
+TEST_CASE("a file that cannot be written is an input error before the work, and a failure after") {
     Folder folder;
     for (const fs::path& path : {folder.path / "missing" / "run.json", folder.path}) {
         try {
-            write_whole_file(path, "text");
-            FAIL("written to " << path);
+            check_writable(path);
+            FAIL("writable: " << path);
         } catch (const InputError& error) {
             CHECK(error.complaints()[0].where.file == path.string());
-            CHECK(std::string(error.what()).find("cannot") != std::string::npos);
+        }
+        try {
+            write_whole_file(path, "text");
+            FAIL("written to " << path);
+        } catch (const WriteError& error) {
+            CHECK(std::string(error.what()).find(path.string() + ": cannot") == 0);
         }
     }
+    check_writable(folder.path / "new");
+    check_writable("");
+    check_writable("/dev/null");
     CHECK(folder.files() == 0); // no temporary file either
     CHECK_FALSE(fs::exists(folder.path.string() + "." + std::to_string(getpid()) + ".tmp"));
 }

@@ -177,8 +177,15 @@ TEST_CASE("the timeline tells which faults it cannot cause, and where") {
     CHECK_THAT(error("unplug red now"),
                Contains("'unplug' takes a path and nothing more, not 'now'"));
     CHECK(error("unplug */fc/port/0-1") == "");
-    CHECK(error("restore red") == "");
-    CHECK(error("power-on storage") == "");
+    // Undoing what was not done, or not at that end.
+    CHECK_THAT(error("restore red"),
+               Contains("34:5: error: cannot restore 'red'; nothing is silent there by then"));
+    CHECK_THAT(error("plug red"), Contains("nothing is unplugged there by then"));
+    CHECK_THAT(error("power-on storage"), Contains("it is not off by then"));
+    CHECK(error("silence red\n  - at 3 s: restore client/fc/port/0") == "");
+    CHECK_THAT(error("unplug red\n  - at 3 s: plug blue"), Contains("35:5: error: cannot plug"));
+    CHECK_THAT(error("power-off red\n  - at 1 s: power-on red"),
+               Contains("35:5: error: cannot power-on"));
     // A port without a cable, a machine that exports nothing.
     const std::string more = replaced(
         replaced(two_ways, "  - client/fc/port/1 to blue\n", ""), "switches: {",
