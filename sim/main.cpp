@@ -1,5 +1,5 @@
-// The command line: storlab run, check, knee, topology, parts, validate, bench, schema.
-// Exit codes: 0 fine, 1 the run (or validation) failed, 2 the input is wrong.
+// The command line: storlab run, check, knee, sensitivity, topology, parts, validate, bench,
+// schema. Exit codes: 0 fine, 1 the run (or validation) failed, 2 the input is wrong.
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 #include "sim/report/text.hpp"
@@ -10,6 +10,7 @@
 #include "sim/scenario/install.hpp"
 #include "sim/scenario/knee.hpp"
 #include "sim/scenario/run.hpp"
+#include "sim/scenario/sensitivity.hpp"
 #include "sim/scenario/topology.hpp"
 #include "sim/scenario/validate.hpp"
 #include <CLI/CLI.hpp>
@@ -44,7 +45,7 @@ std::string command_of(const RunOptions& o, uint64_t seed) {
     return c;
 }
 
-Scenario load(const RunOptions& o) {
+ScenarioOptions scenario_options(const RunOptions& o) {
     ScenarioOptions so{o.settings, parts_folder()};
     if (o.seed) so.settings.push_back("run/seed=" + std::to_string(*o.seed));
     if (!o.duration.empty()) {
@@ -53,8 +54,9 @@ Scenario load(const RunOptions& o) {
         so.settings.push_back("run/until=duration");
         so.settings.push_back("run/duration=" + o.duration);
     }
-    return load_scenario(o.file, so);
+    return so;
 }
+Scenario load(const RunOptions& o) { return load_scenario(o.file, scenario_options(o)); }
 
 bool show_progress(const Progress& p) {
     if (isatty(STDERR_FILENO))
@@ -139,6 +141,12 @@ int knee_verb(const RunOptions& o, KneeOptions k, const std::string& target) {
     return knee(load(o), k);
 }
 
+int sensitivity_verb(const RunOptions& o, SensitivityOptions s) {
+    s.json = o.json;
+    check_outputs({{"--json", o.json}}, {{"FILE", o.file}});
+    return sensitivity(o.file, scenario_options(o), s);
+}
+
 int topology_verb(const RunOptions& o, bool run) {
     check_outputs({{"--out", o.out}}, {{"--json", o.json}, {"FILE", o.file}});
     TopologyOptions t;
@@ -218,6 +226,18 @@ CLI::App* add_knee(CLI::App& app, RunOptions& o, KneeOptions& k, std::string& ta
     c->add_option("--json", o.json, "write the figures to this file");
     return c;
 }
+CLI::App* add_sensitivity(CLI::App& app, RunOptions& o, SensitivityOptions& s) {
+    CLI::App* const c = app.add_subcommand(
+        "sensitivity", "which assumed or fitted value moves the answer most, each alone by 20 %");
+    add_settings(*c, o);
+    c->add_option("--only", s.only, "only values of parts that match, e.g. 'scst-target/*'");
+    c->add_option("--top", s.top, "rows to print (default: 15)");
+    c->add_option("--seed", o.seed, "seed of all random streams");
+    c->add_option("--duration", o.duration,
+                  "measure for so long each time, instead of until confident");
+    c->add_option("--json", o.json, "write the figures to this file");
+    return c;
+}
 CLI::App* add_topology(CLI::App& app, RunOptions& o, bool& run_first) {
     CLI::App* const c = app.add_subcommand(
         "topology", "list the wiring of a scenario with what each link carries, or draw it");
@@ -267,11 +287,13 @@ int main(int argc, char** argv) {
     ValidateOptions v;
     BenchOptions b;
     KneeOptions k;
+    SensitivityOptions s;
     bool run_first = false;
 
     const CLI::App* const run_command = add_run(app, o);
     const CLI::App* const check_command = add_check(app, o);
     const CLI::App* const knee_command = add_knee(app, o, k, target);
+    const CLI::App* const sensitivity_command = add_sensitivity(app, o, s);
     const CLI::App* const topology_command = add_topology(app, o, run_first);
     CLI::App* const parts_command =
         app.add_subcommand("parts", "list the catalogue, or a part's values with their sources");
@@ -290,6 +312,7 @@ int main(int argc, char** argv) {
         if (*run_command) return run_verb(o);
         if (*check_command) return check_verb(o);
         if (*knee_command) return knee_verb(o, k, target);
+        if (*sensitivity_command) return sensitivity_verb(o, s);
         if (*topology_command) return topology_verb(o, run_first);
         if (*parts_command) return std::fputs(describe_parts(name).c_str(), stdout), 0;
         if (*validate_command) return check_outputs({{"--json", v.json}}, {}), validate(v);

@@ -239,6 +239,24 @@ def test_knee(t):
         t.check(out.returncode == WRONG_INPUT and what in out.stderr, f"knee {arguments}", out)
 
 
+def test_sensitivity(t):
+    path = t.path("sensitivity.json")
+    tiny = t.file("sensitivity.yaml", TINY)
+    out = t.run("sensitivity", tiny, "--only", "memblaze-*/*", "--duration", "4ms", "--json", path)
+    t.check(out.returncode == FINE and "20 % less and 20 % more" in out.stdout, "sensitivity", out)
+    found = load_json(path)
+    wrong = complaints(load_json("docs/schemas/sensitivity.schema.json"), found)
+    t.check(not wrong, f"its figures fit their schema: {wrong[:3]}")
+    t.check({v["from"] for v in found["values"]} <= {"assumed", "fitted"} and
+            all(v["value"].startswith("memblaze-") for v in found["values"]),
+            "only what was asked for", out)
+    t.check(any(v["why_not"] for v in found["values"]) and "not varied" in out.stdout,
+            "what cannot be varied is named", out)
+    out = t.run("sensitivity", tiny, "--only", "nobody/*")
+    t.check(out.returncode == WRONG_INPUT and "no assumed or fitted value" in out.stderr,
+            "a pattern that matches nothing", out)
+
+
 class Yaml12(yaml.SafeLoader):
     """YAML as the program reads it: a bare `on` is a word, not a truth value."""
 

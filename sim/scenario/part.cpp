@@ -1,6 +1,9 @@
 #include "sim/scenario/part.hpp"
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <set>
 
 namespace storlab {
@@ -12,6 +15,7 @@ struct Part::State {
     std::set<std::string, std::less<>> read;
     ComplaintsPtr complaints;
 
+    void scale(const ScaledValue& s);
     std::vector<std::string> value_names() const {
         std::vector<std::string> names;
         for (const auto& [name_, value] : values) names.push_back(name_);
@@ -184,8 +188,32 @@ void Part::finish() const {
                                                      did_you_mean(name, read));
 }
 
-Catalogue::Catalogue(std::string folder, ComplaintsPtr complaints)
-    : folder_(std::move(folder)), complaints_(std::move(complaints)) {
+void Part::State::scale(const ScaledValue& s) {
+    const auto found = values.find(s.value);
+    if (found == values.end() || !found->second.value.is_scalar()) return;
+    PartValue& v = found->second;
+    if (const auto text = scaled_text(v.value.as_text(), s.by))
+        v.value = load_text("v: " + *text, file, complaints).map().required("v");
+    v.range.clear(); // what is plausible is not the question here
+}
+
+std::optional<std::string> scaled_text(std::string_view text, double by) {
+    const size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+    if (end == 0) return std::nullopt;
+    const std::string number(text.substr(0, end)), unit(text.substr(end));
+    const double old = std::strtod(number.c_str(), nullptr);
+    double now = old * by;
+    const bool whole = unit.empty() || unit == " cycles" || unit == " B" || unit == "B";
+    if (whole && number.find('.') == std::string::npos) {
+        now = std::round(now);
+        if (now == old && by != 1) now += by > 1 ? 1 : -1;
+    }
+    return fmt::format("{:.12g}{}", now, unit);
+}
+
+Catalogue::Catalogue(std::string folder, ComplaintsPtr complaints,
+                     std::optional<ScaledValue> scaled)
+    : folder_(std::move(folder)), complaints_(std::move(complaints)), scaled_(std::move(scaled)) {
     std::error_code error;
     if (!std::filesystem::is_directory(folder_, error))
         throw InputError({folder_, 0, 0}, "is no folder of parts");
@@ -205,7 +233,9 @@ Part Catalogue::find(std::string_view name, const SourcePlace& place) const {
     part.state_ = std::make_shared<Part::State>();
     part.state_->complaints = complaints_;
     std::vector<std::string> chain;
-    return load(std::string(name), place, chain, part) ? part : Part();
+    if (!load(std::string(name), place, chain, part)) return {};
+    if (scaled_ && scaled_->part == name) part.state_->scale(*scaled_);
+    return part;
 }
 
 // `part` arrives with nothing; a file it is like fills it first.

@@ -8,6 +8,7 @@
 #include "sim/scenario/node.hpp"
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,9 +72,16 @@ private:
     std::shared_ptr<State> state_;
 };
 
+// A value of a part as if it were larger or smaller, for the question how much depends on it.
+struct ScaledValue {
+    std::string part, value;
+    double by = 1;
+};
+
 class Catalogue {
 public:
-    Catalogue(std::string folder, ComplaintsPtr complaints);
+    Catalogue(std::string folder, ComplaintsPtr complaints,
+              std::optional<ScaledValue> scaled = std::nullopt);
     std::vector<std::string> names() const; // sorted
     // Complains at `place` if there is no such part. Each call is a fresh copy.
     Part find(std::string_view name, const SourcePlace& place) const;
@@ -83,6 +91,10 @@ private:
               std::vector<std::string>& chain, Part& part) const;
     std::string folder_;
     ComplaintsPtr complaints_;
+    std::optional<ScaledValue> scaled_;
 };
+// A quantity as it is written, times a factor: "4600 cycles" by 1.2 is "5520 cycles". What counts
+// in whole numbers changes by one at least. None if there is no number in front.
+std::optional<std::string> scaled_text(std::string_view text, double by);
 
 } // namespace storlab

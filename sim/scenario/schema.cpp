@@ -37,7 +37,7 @@ Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {
     top.required("storlab").as_count({1, 1});
     s.title = top.optional("title").as_text(name);
     s.about = top.optional("about").as_text();
-    const Catalogue catalogue(o.parts_folder, complaints);
+    const Catalogue catalogue(o.parts_folder, complaints, o.scaled);
     const Node run = top.optional("run");
     read_run(run, s);
     read_machines(top.required("machines"), catalogue, s);

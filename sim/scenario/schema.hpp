@@ -147,6 +147,7 @@ struct Scenario {
 struct ScenarioOptions {
     std::vector<std::string> settings; // "path=value"
     std::string parts_folder;          // of the catalogue
+    std::optional<ScaledValue> scaled = std::nullopt;
 };
 // InputError with everything that is wrong.
 Scenario load_scenario(const std::string& file, const ScenarioOptions& options);

@@ -80,3 +80,34 @@ TEST_CASE("the same drives over RDMA and over TCP: RDMA answers sooner and costs
     CHECK(cpu_us(rdma, "client/0", threads) * 2 < cpu_us(tcp, "client/0", threads));
     CHECK(cpu_us(rdma, "storage", threads) < cpu_us(tcp, "storage", threads));
 }
+
+TEST_CASE("FC-NVMe beside FCP on the same ports is no better where target or array binds") {
+    const auto over = [](const std::string& file, Settings s, const Settings& more) {
+        s.insert(s.end(), more.begin(), more.end());
+        return run_testbed(file, s);
+    };
+    const Settings fc_nvme{"arrays/main/export/protocol=fc-nvme",
+                           "arrays/main/export/is=linux-nvmet-target"},
+        as_scst{
+            "arrays/main/export/protocol=fc-nvme",      "arrays/main/export/is=linux-nvmet-target",
+            "arrays/main/export/contexts_per_volume=1", "arrays/main/export/target_read=3.08us",
+            "arrays/main/export/target_write=31.7us",   "arrays/main/export/target_send=0us",
+            "arrays/main/export/target_receive=0us"};
+    const Settings writes{"loads/l/fio/rw=randwrite", "loads/l/fio/iodepth=16", "run/warm-up=15ms",
+                          "run/duration=15ms"},
+        reads{"loads/l/fio/iodepth=16", "run/warm-up=5ms", "run/duration=10ms"};
+    const auto binds = [](const RunResult& r) { return r.bottleneck.name; };
+
+    // A target that does the same work for a command of either kind.
+    const RunResult scsi = over("starwind/remote-graid.yaml", writes, {}),
+                    nvme = over("starwind/remote-graid.yaml", writes, as_scst);
+    CHECK(binds(scsi) == "main/target");
+    CHECK(binds(nvme) == "main/target");
+    CHECK(iops(nvme.loads[0]) == Approx(iops(scsi.loads[0])).epsilon(0.02));
+
+    // Md's lock is nearly full either way, although the NVMe target works less for a command.
+    const RunResult md_scsi = over("starwind/remote-md.yaml", reads, {}),
+                    md_nvme = over("starwind/remote-md.yaml", reads, fc_nvme);
+    CHECK(binds(md_nvme) == "main/lock");
+    CHECK(iops(md_nvme.loads[0]) == Approx(iops(md_scsi.loads[0])).epsilon(0.1));
+}
