@@ -2,6 +2,7 @@
 // from a network is not to be trusted, so nothing here reads beyond what is there.
 #pragma once
 #include "sim/base/error.hpp"
+#include "sim/seam/codec.hpp"
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,12 +35,6 @@ inline std::byte* extend(std::vector<std::byte>& out, size_t n) {
     out.resize(out.size() + n);
     return out.data() + (out.size() - n);
 }
-
-enum class Decoded : uint8_t {
-    message,
-    incomplete, // more bytes are needed
-    malformed,  // and so is everything that follows: end the connection
-};
 
 // What has arrived and was not yet decoded.
 class Inbox {

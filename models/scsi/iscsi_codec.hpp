@@ -13,15 +13,15 @@
 
 namespace storlab {
 
-class IscsiCodec {
+class IscsiCodec final : public Codec {
 public:
     // Blocks of so many bytes, of which messages carry all.
     IscsiCodec(const Profile& profile, uint32_t block);
 
-    void encode(const Message& m, std::vector<std::byte>& out); // appends
-    void feed(const std::byte* bytes, size_t n) { inbox_.feed(bytes, n); }
-    Decoded decode(Message& m); // the next one, once it is there
-    std::string_view fault() const { return fault_; }
+    void encode(const Message& m, std::vector<std::byte>& out) override;
+    void feed(const std::byte* bytes, size_t n) override { inbox_.feed(bytes, n); }
+    Decoded decode(Message& m) override;
+    std::string_view fault() const override { return fault_; }
 
 private:
     Profile p_;

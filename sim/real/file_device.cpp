@@ -163,7 +163,7 @@ IoStatus FileDevice::judge(const Command& c, int result) {
     if (failed_) return IoStatus::no_device;
     if (result >= 0 && static_cast<size_t>(result) == c.bytes) return IoStatus::ok;
     if (!first_error_.empty()) return IoStatus::failed;
-    constexpr const char* names[] = {"read", "write", "fdatasync"};
+    constexpr const char* names[] = {"read", "write", "fdatasync"}; // the kinds of a file
     const std::string command = names[static_cast<size_t>(c.kind)];
     first_error_ = o_.path + ": " + command + " at byte " + std::to_string(c.offset) + ": ";
     if (result < 0) first_error_ += std::strerror(-result);

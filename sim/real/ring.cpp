@@ -4,12 +4,15 @@
 #include <cerrno>
 #include <cstring>
 #include <liburing.h>
+#include <sys/socket.h>
 
 namespace storlab {
 
 namespace {
 constexpr int64_t ps_per_ns = 1000, ns_per_s = 1'000'000'000;
-}
+
+bool is_patient(const RingCommand& c) { return c.kind >= RingCommand::Kind::accept; }
+} // namespace
 
 Ring::Ring(uint32_t depth) : ring_(std::make_unique<io_uring>()), depth_(depth) {
     STORLAB_ENSURE(depth > 0);
@@ -21,27 +24,36 @@ Ring::Ring(uint32_t depth) : ring_(std::make_unique<io_uring>()), depth_(depth) 
 }
 
 Ring::~Ring() {
-    while (in_flight_ > 0) {
+    for (uint32_t left = in_flight_ + patient_; left > 0;) {
         io_uring_cqe* cqe = nullptr;
         if (io_uring_submit_and_wait(ring_.get(), 1) < 0) break;
-        while (in_flight_ > 0 && io_uring_peek_cqe(ring_.get(), &cqe) == 0) {
+        for (; left > 0 && io_uring_peek_cqe(ring_.get(), &cqe) == 0; left--)
             io_uring_cqe_seen(ring_.get(), cqe);
-            in_flight_--;
-        }
     }
     io_uring_queue_exit(ring_.get());
 }
 
 void Ring::issue(RingCommand& command) {
-    if (in_flight_ < depth_ && !waiting_) return prepare(command);
+    if (is_patient(command) || (in_flight_ < depth_ && !waiting_)) return prepare(command);
     command.next = nullptr;
     (waiting_ ? last_waiting_->next : waiting_) = &command;
     last_waiting_ = &command;
 }
 
+io_uring_sqe& Ring::room() {
+    io_uring_sqe* sqe = io_uring_get_sqe(ring_.get());
+    if (!sqe) { // full of what was not handed over yet
+        system_calls_++;
+        io_uring_submit(ring_.get());
+        not_submitted_ = io_uring_sq_ready(ring_.get());
+        sqe = io_uring_get_sqe(ring_.get());
+    }
+    STORLAB_ENSURE(sqe);
+    return *sqe;
+}
+
 void Ring::prepare(RingCommand& c) {
-    io_uring_sqe* const sqe = io_uring_get_sqe(ring_.get());
-    STORLAB_ENSURE(sqe); // it has room for all that may be in flight
+    io_uring_sqe* const sqe = &room();
     switch (c.kind) {
     case RingCommand::Kind::read:
         io_uring_prep_readv(sqe, c.file, c.vectors, c.vector_count, c.offset);
@@ -52,9 +64,18 @@ void Ring::prepare(RingCommand& c) {
     case RingCommand::Kind::sync_data:
         io_uring_prep_fsync(sqe, c.file, IORING_FSYNC_DATASYNC);
         break;
+    case RingCommand::Kind::accept:
+        io_uring_prep_accept(sqe, c.file, nullptr, nullptr, SOCK_CLOEXEC);
+        break;
+    case RingCommand::Kind::receive:
+        io_uring_prep_recv(sqe, c.file, c.vectors->iov_base, c.vectors->iov_len, 0);
+        break;
+    case RingCommand::Kind::send:
+        io_uring_prep_send(sqe, c.file, c.vectors->iov_base, c.vectors->iov_len, MSG_NOSIGNAL);
+        break;
     }
     io_uring_sqe_set_data(sqe, &c);
-    in_flight_++;
+    (is_patient(c) ? patient_ : in_flight_)++;
     not_submitted_++;
 }
 
@@ -70,11 +91,11 @@ void Ring::admit() {
 uint32_t Ring::reap() {
     uint32_t ended = 0;
     io_uring_cqe* cqe = nullptr;
-    while (in_flight_ > 0 && io_uring_peek_cqe(ring_.get(), &cqe) == 0) {
+    while (in_flight_ + patient_ > 0 && io_uring_peek_cqe(ring_.get(), &cqe) == 0) {
         auto& c = *static_cast<RingCommand*>(io_uring_cqe_get_data(cqe));
         const int result = cqe->res;
         io_uring_cqe_seen(ring_.get(), cqe);
-        in_flight_--;
+        (is_patient(c) ? patient_ : in_flight_)--;
         ended++;
         c.done(c, result);
     }
