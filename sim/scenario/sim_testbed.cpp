@@ -28,10 +28,10 @@ public:
     void fail_drive(const std::string& path) override { ssds_.at(path)->fail(); }
     void act_on_fabric(Verb verb, const std::string& name) override;
     std::vector<TimelineMark> path_marks() const override {
-        return fabric_ ? fabric_->path_marks() : std::vector<TimelineMark>{};
+        return fabric_ ? fabric_->paths().marks() : std::vector<TimelineMark>{};
     }
     void give_up_paths() override {
-        if (fabric_) fabric_->give_up();
+        if (fabric_) fabric_->paths().give_up();
     }
     std::vector<StationDescription> stations() const override;
     std::vector<CpuUse> cpus() const override;
@@ -149,7 +149,7 @@ BlockDevice& SimTestbed::reach(const LoadSchema& load, const std::string& machin
     const ArraySchema& a = *scenario_.array_of(name);
     size_t volume = 0;
     while (volume < a.volumes.size() && a.volumes[volume].path != name) volume++;
-    return fabric_->reach(load, machine, a, a.volumes.empty() ? 0 : volume);
+    return fabric_->paths().reach(load, machine, a, a.volumes.empty() ? 0 : volume);
 }
 
 // Drives of one kind and state start with one map: what led to it is done once.

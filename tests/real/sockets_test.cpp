@@ -304,7 +304,8 @@ TEST_CASE(
     target.process().signal(SIGSTOP);
     const Instant stopped = host.world.now();
     host.run_until([&] { return host.initiator->counters().losses > 0; });
-    CHECK(host.world.now() - stopped >= p.profile.timers.keep_alive_answer);
+    // A keep-alive may have been on its way.
+    CHECK(host.world.now() - stopped > p.profile.timers.keep_alive_answer / 2);
     CHECK(host.initiator->last_loss() == Loss::timed_out);
     CHECK_FALSE(load.over());
     target.process().signal(SIGCONT);
@@ -326,7 +327,7 @@ TEST_CASE("a dark link is known at once, a silent one only to the timers, and bo
         const Instant cut = host.world.now();
         host.run_until([&] { return host.initiator->counters().losses > 0; });
         const Duration took = host.world.now() - cut;
-        CHECK((took < p.profile.timers.keep_alive_answer) == (state == LinkState::dark));
+        CHECK((took < p.profile.timers.keep_alive_answer / 2) == (state == LinkState::dark));
         CHECK(host.initiator->last_loss() ==
               (state == LinkState::dark ? Loss::link_down : Loss::timed_out));
         host.run_until([&] { return load.over(); });
