@@ -84,6 +84,18 @@ void FileDevice::size() const {
         complain("cannot make the file " + std::to_string(wanted) + " bytes long");
 }
 
+FileDevice::Stretch FileDevice::data_from(uint64_t block) const {
+    const auto size = static_cast<uint64_t>(o_.block.count());
+    const off_t data = ::lseek(file_, static_cast<off_t>(block * size), SEEK_DATA);
+    if (data < 0) {
+        if (errno == ENXIO) return {o_.blocks, o_.blocks}; // nothing but a hole
+        return {block, o_.blocks};
+    }
+    const off_t hole = ::lseek(file_, data, SEEK_HOLE);
+    const uint64_t end = hole < 0 ? o_.blocks : (static_cast<uint64_t>(hole) + size - 1) / size;
+    return {std::min(static_cast<uint64_t>(data) / size, o_.blocks), std::min(end, o_.blocks)};
+}
+
 FileDevice::Command& FileDevice::take() {
     if (free_commands_.empty()) {
         commands_.push_back(std::make_unique<Command>());

@@ -33,6 +33,13 @@ public:
     // As if pulled out: every command from now on, and those in flight, ends with no_device.
     void fail() { failed_ = true; }
     bool failed() const { return failed_; }
+    // The first stretch of blocks from this one on that the file has data for (the rest are holes,
+    // and read as zeros); empty at the end of the device if there is none. A file system that keeps
+    // no holes has data everywhere.
+    struct Stretch {
+        uint64_t first, end;
+    };
+    Stretch data_from(uint64_t block) const;
     bool direct() const { return direct_; } // false: the page cache is in the way of the drive
     uint64_t copied() const {
         return copied_;

@@ -62,15 +62,20 @@ void SocketConnection::shut() {
     if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);
 }
 
-void SocketConnection::set_link(LinkState state) {
-    if (!open_ || link_ == LinkState::dark) return;
-    link_ = state;
-    if (state == LinkState::dark) shut();
+void SocketConnection::cut(Loss why) {
+    if (!open_ || cut_) return;
+    cut_ = why;
+    shut();
+    if (!std::exchange(turn_.posted, true)) owner_.world_.post(turn_);
+}
+void SocketConnection::set_silent(bool silent) {
+    if (!open_ || silent_ == silent) return;
+    silent_ = silent;
     if (!std::exchange(turn_.posted, true)) owner_.world_.post(turn_);
 }
 void SocketConnection::turned() {
-    if (link_ == LinkState::dark) return lose(Loss::link_down);
-    if (!open_ || link_ == LinkState::silent) return;
+    if (cut_) return lose(*cut_);
+    if (!open_ || silent_) return;
     flush();
     if (const size_t n = std::exchange(held_, 0)) take(n);
     else read_on();
@@ -88,7 +93,7 @@ void SocketConnection::start(Command& c, RingCommand::Kind kind, std::byte* at, 
 
 // One command of a kind at a time, while there is somebody to tell.
 void SocketConnection::read_on() {
-    if (!open_ || !receiver_ || receive_.under_way || held_ > 0 || link_ != LinkState::up) return;
+    if (!open_ || !receiver_ || receive_.under_way || held_ > 0 || silent_ || cut_) return;
     if (ended_) return lose(Loss::peer_gone);
     if (patient_ && outbox_.size() > much_unsent) return; // until some of it is sent
     start(receive_, RingCommand::Kind::receive, inbox_.data(), inbox_.size());
@@ -106,7 +111,7 @@ void SocketConnection::received(RingCommand& ended, int result) {
         return self.read_on();
     }
     const auto n = static_cast<size_t>(result);
-    if (self.link_ == LinkState::up) self.take(n);
+    if (!self.silent_ && !self.cut_) self.take(n);
     else self.held_ = n;
 }
 
@@ -137,7 +142,7 @@ void SocketConnection::flush_soon() {
     owner_.world_.post(flush_, true);
 }
 void SocketConnection::flush() {
-    if (!open_ || ended_ || send_.under_way || link_ != LinkState::up) return;
+    if (!open_ || ended_ || send_.under_way || silent_ || cut_) return;
     if (sent_ == on_way_.size()) {
         on_way_.clear();
         sent_ = 0;

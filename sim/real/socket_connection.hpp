@@ -2,6 +2,7 @@
 #pragma once
 #include "sim/real/sockets.hpp"
 #include <deque>
+#include <optional>
 
 namespace storlab {
 
@@ -20,7 +21,8 @@ public:
     void recycle(Message& m) override;
     void attach(Receiver& r) override;
     void close() override;
-    void set_link(LinkState state);
+    void cut(Loss why);
+    void set_silent(bool silent);
     void shut(); // both ways: what is under way in the ring ends
 
 private:
@@ -39,7 +41,8 @@ private:
     const bool patient_;
     Receiver* receiver_ = nullptr;
     bool open_ = true; // its user has not closed it nor been told of its loss
-    LinkState link_ = LinkState::up;
+    bool silent_ = false;
+    std::optional<Loss> cut_; // to be told from the loop
     std::deque<Message> messages_;
     EventQueue free_;
     std::vector<std::byte> inbox_;           // where the kernel puts bytes
@@ -48,7 +51,7 @@ private:
     size_t held_ = 0;                        // bytes in the inbox, not looked at: silent
     bool ended_ = false;                     // the peer's end is over; not told while silent
     Command receive_, send_;
-    Step flush_, turn_; // of the link
+    Step flush_, turn_; // of what happens to its link
 
     void start(Command& c, RingCommand::Kind kind, std::byte* at, size_t n);
     static void received(RingCommand& c, int result);

@@ -97,8 +97,11 @@ SocketConnection& Sockets::add(int socket, const MakeCodec& codec, bool patient)
         std::make_unique<SocketConnection>(*this, socket, codec(), patient));
 }
 
-void Sockets::set_link(Connection& connection, LinkState state) {
-    static_cast<SocketConnection&>(connection).set_link(state);
+void Sockets::cut(Connection& connection, Loss why) {
+    static_cast<SocketConnection&>(connection).cut(why);
+}
+void Sockets::set_silent(Connection& connection, bool silent) {
+    static_cast<SocketConnection&>(connection).set_silent(silent);
 }
 
 } // namespace storlab

@@ -1,7 +1,7 @@
 // The message seam over TCP: connections between processes of this machine, on its loopback
 // address, with the bytes of a real protocol. What cables and switches do to a simulated connection
-// can be done to one of these: it can be dark (its end here knows at once) or silent (nothing comes
-// through, and nobody is told).
+// can be done to one of these: it can be cut (its end here is told why at once) or fall silent
+// (nothing comes through, and nobody is told).
 //
 // Everything goes through the world's ring, and a receiver hears of messages and of loss from the
 // loop, never from within a call of its own. Bytes that make no sense end a connection; so does a
@@ -17,8 +17,6 @@ namespace storlab {
 
 class SocketConnection;
 class SocketListener;
-
-enum class LinkState : uint8_t { up, dark, silent };
 
 struct SocketCounters {
     uint64_t connections = 0, lost = 0; // begun, and ended without being closed here
@@ -37,8 +35,9 @@ public:
     uint16_t listen(uint16_t port, MakeCodec codec, std::function<void(Connection&)> accepted);
     // Null: nobody listens there. The connection is this object's, for as long as it lives.
     Connection* connect(uint16_t port, const MakeCodec& codec);
-    // Of a connection of this object that has not ended; others have no link any more.
-    void set_link(Connection& connection, LinkState state);
+    // Of a connection of this object; one that has ended is not touched.
+    void cut(Connection& connection, Loss why);
+    void set_silent(Connection& connection, bool silent);
 
     const SocketCounters& counters() const { return counters_; }
     const std::string& last_fault() const { return last_fault_; } // of what was malformed
