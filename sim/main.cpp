@@ -11,6 +11,7 @@
 #include "sim/scenario/knee.hpp"
 #include "sim/scenario/run.hpp"
 #include "sim/scenario/sensitivity.hpp"
+#include "sim/scenario/storage_node.hpp"
 #include "sim/scenario/topology.hpp"
 #include "sim/scenario/validate.hpp"
 #include <CLI/CLI.hpp>
@@ -110,6 +111,8 @@ int run_verb(RunOptions o) {
     }
     control.folder = o.folder;
     control.command = command_of(o, scenario.run.seed);
+    control.program = "/proc/self/exe";
+    control.settings = scenario_options(o).settings;
     control.iolog = o.iolog;
     control.progress = show_progress;
     std::signal(SIGINT, [](int) { interrupted = 1; });
@@ -145,6 +148,17 @@ int sensitivity_verb(const RunOptions& o, SensitivityOptions s) {
     s.json = o.json;
     check_outputs({{"--json", o.json}}, {{"FILE", o.file}});
     return sensitivity(o.file, scenario_options(o), s);
+}
+
+// What is wrong here is told by the process that runs the hosts.
+int node_verb(const RunOptions& o, StorageNodeOptions n) {
+    n.folder = o.folder;
+    try {
+        return storage_node(load(o), n);
+    } catch (const std::exception& error) {
+        say_to_hosts(error.what());
+        return wrong_input;
+    }
 }
 
 int topology_verb(const RunOptions& o, bool run) {
@@ -238,6 +252,15 @@ CLI::App* add_sensitivity(CLI::App& app, RunOptions& o, SensitivityOptions& s) {
     c->add_option("--json", o.json, "write the figures to this file");
     return c;
 }
+CLI::App* add_node(CLI::App& app, RunOptions& o, StorageNodeOptions& n) {
+    CLI::App* const c = app.add_subcommand(
+        "node", "what 'run --world real' starts for a storage machine on a fabric; not for people");
+    add_settings(*c, o);
+    c->add_option("MACHINE", n.machine, "its name")->required();
+    c->add_option("--dir", o.folder, "where its files are")->required();
+    c->add_flag("--again", n.again, "on the files of an earlier one");
+    return c;
+}
 CLI::App* add_topology(CLI::App& app, RunOptions& o, bool& run_first) {
     CLI::App* const c = app.add_subcommand(
         "topology", "list the wiring of a scenario with what each link carries, or draw it");
@@ -288,12 +311,14 @@ int main(int argc, char** argv) {
     BenchOptions b;
     KneeOptions k;
     SensitivityOptions s;
+    StorageNodeOptions n;
     bool run_first = false;
 
     const CLI::App* const run_command = add_run(app, o);
     const CLI::App* const check_command = add_check(app, o);
     const CLI::App* const knee_command = add_knee(app, o, k, target);
     const CLI::App* const sensitivity_command = add_sensitivity(app, o, s);
+    const CLI::App* const node_command = add_node(app, o, n);
     const CLI::App* const topology_command = add_topology(app, o, run_first);
     CLI::App* const parts_command =
         app.add_subcommand("parts", "list the catalogue, or a part's values with their sources");
@@ -313,6 +338,7 @@ int main(int argc, char** argv) {
         if (*check_command) return check_verb(o);
         if (*knee_command) return knee_verb(o, k, target);
         if (*sensitivity_command) return sensitivity_verb(o, s);
+        if (*node_command) return node_verb(o, n);
         if (*topology_command) return topology_verb(o, run_first);
         if (*parts_command) return std::fputs(describe_parts(name).c_str(), stdout), 0;
         if (*validate_command) return check_outputs({{"--json", v.json}}, {}), validate(v);

@@ -17,6 +17,10 @@ RealWorld::RealWorld(const RealOptions& options)
 
 Instant RealWorld::now() const { return Instant::at(Duration::ns(steady_ns() - began_ns_)); }
 
+void RealWorld::set_now(Instant at) {
+    began_ns_ = steady_ns() - at.since_start().count_ps() / 1000;
+}
+
 void RealWorld::wake(Event& event, Instant at) {
     event.at = at;
     timers_.push_back({at, event.phase, order_++, &event});

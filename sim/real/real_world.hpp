@@ -19,6 +19,9 @@ public:
     explicit RealWorld(const RealOptions& options = {});
 
     Instant now() const override; // since this world began, on the steady clock
+    // As if it had begun so long ago, for a process that joins another's run. Dates that were set
+    // before are kept as dates.
+    void set_now(Instant at);
     void wake(Event& event, Instant at) override;
     // Fires from the loop, in order of posting; a deferred one after those that are not.
     void post(Event& event, bool deferred = false);
@@ -40,7 +43,7 @@ private:
             return phase != o.phase ? o.phase < phase : o.order < order;
         }
     };
-    const int64_t began_ns_;
+    int64_t began_ns_;
     Ring ring_;
     EventQueue posted_, deferred_;
     std::vector<Timer> timers_; // a heap

@@ -21,10 +21,10 @@ void RepairShop::mark(const std::string& what, const std::string& where, const s
     marks_.push_back({bed_.clock().now(), what, where, phase});
 }
 
-void RepairShop::schedule() {
+void RepairShop::schedule(Instant from) {
     for (const TimelineEvent& e : s_.timeline)
         for (const std::string& name : nameable(s_, e.verb))
-            if (e.target.matches(name))
+            if (e.target.matches(name) && bed_.acts_here(e.verb, name) && Instant::at(e.at) >= from)
                 stage_.at(Instant::at(e.at), to_string(e.verb) + " " + name,
                           [this, &e, name] { act(e, name); });
 }
@@ -111,7 +111,7 @@ FullSize RepairShop::full_size(const Rebuild& r) const {
 
 void RepairShop::report(RunResult& r) const {
     r.timeline = marks_;
-    for (TimelineMark& m : bed_.path_marks()) r.timeline.push_back(std::move(m));
+    bed_.report(r);
     std::stable_sort(r.timeline.begin(), r.timeline.end(),
                      [](const TimelineMark& a, const TimelineMark& b) { return a.at < b.at; });
     for (const Rebuild& rebuild : rebuilds_)

@@ -12,7 +12,7 @@ namespace storlab {
 class RepairShop {
 public:
     RepairShop(const Scenario& scenario, Testbed& bed, Stage& stage);
-    void schedule(); // the timeline's events
+    void schedule(Instant from = {}); // the timeline's events from then on
     // While closed, nothing new begins and what is under way ends soon.
     void close(bool closed);
     bool idle() const;

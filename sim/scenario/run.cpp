@@ -5,6 +5,7 @@
 #include "sim/report/write_file.hpp"
 #include "sim/scenario/conductor.hpp"
 #include "sim/scenario/findings.hpp"
+#include "sim/scenario/real_hosts.hpp"
 #include "sim/scenario/repair_shop.hpp"
 #include "sim/scenario/testbed.hpp"
 #include "sim/scenario/wiring.hpp"
@@ -17,6 +18,18 @@
 namespace storlab {
 
 namespace {
+// What stands for what in the real world's fabric.
+void add_travel(RunResult& r, const Scenario& s) {
+    for (const ArraySchema& a : s.arrays)
+        if (a.exported)
+            r.assumptions.push_back({a.name + "/export",
+                                     is_nvme(a.exported->protocol) ? "NVMe/TCP" : "iSCSI",
+                                     "assumed",
+                                     "in the real world it travels over loopback sockets, between "
+                                     "processes",
+                                     {}});
+}
+
 double process_seconds() {
     timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -248,13 +261,7 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
     r.bottleneck = find_bottleneck(r);
     if (!control_.real) r.bound = bounds_of(s_);
     if (!control_.real) add_state_labels(r, s_, observers_, bed_);
-    if (control_.real && std::any_of(s_.loads.begin(), s_.loads.end(),
-                                     [&](const LoadSchema& l) { return l.paths.has_value(); }))
-        r.assumptions.push_back({"fabric",
-                                 "left out",
-                                 "assumed",
-                                 "in the real world loads reach volumes directly",
-                                 {}});
+    if (control_.real && RealHosts::needed(s_)) add_travel(r, s_);
     for (Assumption& a : assumptions_of(s_, bed_.slice())) r.assumptions.push_back(std::move(a));
 }
 } // namespace
@@ -262,7 +269,11 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
 RunResult run(const Scenario& s, const RunControl& control, RunCost* cost) {
     if (control.real) {
         RealWorld world;
-        const auto bed = real_testbed(s, world, control.folder);
+        std::unique_ptr<RealHosts> hosts;
+        if (RealHosts::needed(s))
+            hosts = std::make_unique<RealHosts>(
+                s, NodeCommand{control.program, s.file, control.folder, control.settings});
+        const auto bed = real_testbed(s, world, control.folder, {{}, false, hosts.get()});
         const auto stage = real_stage(world);
         return Run(s, control, *bed, *stage, nullptr).go(cost);
     }

@@ -22,6 +22,10 @@ struct RunControl {
     bool quick = false;                            // a tenth of the confidence for a glance
     std::function<bool(const Progress&)> progress; // called now and then; false: stop, partial
     std::string command;                           // that reproduces the run
+    // Of the real world's machines, which are processes of their own: the program, and the
+    // scenario's settings. Empty: none can be started.
+    std::string program;
+    std::vector<std::string> settings;
     std::string iolog; // file for the requests of all loads, as fio's write_iolog; empty: none
 };
 

@@ -27,8 +27,12 @@ public:
                        const std::string& name) override;
     void fail_drive(const std::string& path) override { ssds_.at(path)->fail(); }
     void act_on_fabric(Verb verb, const std::string& name) override;
-    std::vector<TimelineMark> path_marks() const override {
-        return fabric_ ? fabric_->paths().marks() : std::vector<TimelineMark>{};
+    void report(RunResult& r) override {
+        if (!fabric_) return;
+        for (TimelineMark& m : fabric_->paths().marks()) r.timeline.push_back(std::move(m));
+        if (const uint64_t n = fabric_->violations())
+            r.checks.push_back({"protocol", false, static_cast<double>(n), 0,
+                                std::to_string(n) + " messages that were not for anybody"});
     }
     void give_up_paths() override {
         if (fabric_) fabric_->paths().give_up();

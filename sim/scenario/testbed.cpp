@@ -29,6 +29,7 @@ void Testbed::build_array(const ArraySchema& a, Clock& clock, Cpu& engine, SpinL
 // Volumes begin and end at full stripes, as those of a volume manager told of the stripe do.
 void Testbed::build_volumes() {
     for (const ArraySchema& a : scenario_.arrays) {
+        if (!arrays_.contains(a.name)) continue; // elsewhere
         const Layout& l = arrays_.at(a.name)->layout();
         const uint64_t stripe = uint64_t{l.chunk_blocks()} * l.data_columns();
         for (const VolumeSchema& v : a.volumes) {
@@ -59,6 +60,7 @@ void Testbed::build_models(ModelDisk::Start start) {
     if (!scenario_.run.check) return;
     for (const LoadSchema& l : scenario_.loads)
         for (const std::string& name : l.to) {
+            if (!targets_.contains(name)) continue; // elsewhere
             const Geometry g = target(name).geometry();
             if (!models_.contains(name))
                 models_[name] =

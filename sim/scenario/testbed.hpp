@@ -35,8 +35,11 @@ public:
     virtual void fail_drive(const std::string& path) = 0;
     // Cables and power; only of a testbed that has a fabric.
     virtual void act_on_fabric(Verb verb, const std::string& name);
-    // When paths were found to be lost, when I/O went on without them, when they were used again.
-    virtual std::vector<TimelineMark> path_marks() const { return {}; }
+    // Whether that is done in this process, and not by a machine that is another.
+    virtual bool acts_here(Verb, const std::string&) const { return true; }
+    // Marks of what the machines found out by themselves (that paths were lost, that I/O went on
+    // without them, that they were used again), and what other processes have to report.
+    virtual void report(RunResult&) {}
     // What waits for a path that does not come back ends, with an error.
     virtual void give_up_paths() {}
     // Counts so far; differences of two moments give utilisation.
@@ -85,8 +88,14 @@ protected:
 std::unique_ptr<Testbed> simulated_testbed(const Scenario& scenario, Calendar& calendar);
 
 class RealWorld;
+class RealHosts;
+struct RealRole {
+    std::string machine;        // of a node: only what this machine has; empty: all that is here
+    bool again = false;         // a node's second start, on the files of the first
+    RealHosts* hosts = nullptr; // of the process that reaches for machines elsewhere
+};
 // The drives are files of the slice's size in the folder. InputError if that cannot be.
 std::unique_ptr<Testbed> real_testbed(const Scenario& scenario, RealWorld& world,
-                                      const std::string& folder);
+                                      const std::string& folder, const RealRole& role = {});
 
 } // namespace storlab
