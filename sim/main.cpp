@@ -93,6 +93,22 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<Name
     }
 }
 
+// For the files of a run that nobody wants to keep.
+struct ScratchFolder {
+    std::filesystem::path path;
+    void make() {
+        char name[] = "/tmp/storlab-XXXXXX";
+        if (!mkdtemp(name))
+            throw InputError({"--dir", 0, 0},
+                             "cannot create a folder for the files; give one with --dir");
+        path = name;
+    }
+    ~ScratchFolder() {
+        std::error_code none;
+        if (!path.empty()) std::filesystem::remove_all(path, none);
+    }
+};
+
 int run_verb(RunOptions o) {
     check_outputs({{"--json", o.json}, {"--iolog", o.iolog}}, {{"FILE", o.file}});
     const Scenario scenario = load(o);
@@ -100,14 +116,10 @@ int run_verb(RunOptions o) {
     RunControl control;
     control.real = o.world == "real";
     control.quick = o.quick;
-    std::filesystem::path scratch;
+    ScratchFolder scratch;
     if (control.real && o.folder.empty()) {
-        char name[] = "/tmp/storlab-XXXXXX";
-        if (!mkdtemp(name))
-            throw InputError({"--dir", 0, 0},
-                             "cannot create a folder for the files; give one with --dir");
-        scratch = name;
-        o.folder = name;
+        scratch.make();
+        o.folder = scratch.path;
     }
     control.folder = o.folder;
     control.command = command_of(o, scenario.run.seed);
@@ -118,7 +130,6 @@ int run_verb(RunOptions o) {
     std::signal(SIGINT, [](int) { interrupted = 1; });
     const RunResult result = run(scenario, control);
     clear_progress();
-    if (!scratch.empty()) std::filesystem::remove_all(scratch);
     std::fputs(to_text(result).c_str(), stdout);
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
         std::fprintf(
