@@ -10,7 +10,7 @@ void Initiator::receive(Message& m) {
     if (o_.interrupt) {
         Work debt;
         o_.interrupt->owe_bytes(debt, Operation::packet_receive, Bytes(m.wire_bytes));
-        if (owes(debt)) {
+        if (debt.owed()) {
             Receipt& x = receipt(m, interrupted);
             x.work = debt;
             return o_.interrupt->run(x);
@@ -95,7 +95,7 @@ void Initiator::answer(Message& m, Slot& s) {
                              block * m.blocks);
         }
         if (concludes(m)) r.cpu->owe(debt, Operation::fabric_complete);
-        if (owes(debt)) {
+        if (debt.owed()) {
             Receipt& x = receipt(m, copied);
             x.work = debt;
             s.visits++;

@@ -53,7 +53,7 @@ void Initiator::start(Request& r) {
                      1 + messages_for(w.unasked - w.in_command, unit),
                      s.unit->geometry_.block * w.unasked);
     }
-    if (!owes(r.work)) return leave(r);
+    if (!r.work.owed()) return leave(r);
     r.fire = paid;
     r.cpu->run(r);
 }
@@ -70,7 +70,7 @@ void Initiator::leave(Request& r) {
     if (!o_.adapter) return issue(s);
     o_.adapter->owe(r.work, Operation::adapter_command);
     if (r.op == Op::write) o_.adapter->owe(r.work, Operation::adapter_write);
-    if (!owes(r.work)) return issue(s);
+    if (!r.work.owed()) return issue(s);
     r.fire = encoded;
     o_.adapter->run(r);
 }

@@ -23,7 +23,7 @@ void TargetSession::ask(Slot& s) {
     r.owner = &s;
     r.fire = asked;
     s.visiting = true;
-    if (owes(r.work)) r.cpu->run(r);
+    if (r.work.owed()) r.cpu->run(r);
     else asked(r);
 }
 void TargetSession::asked(Event& e) {
@@ -90,7 +90,6 @@ Handle TargetSession::finished(Request& r) {
     TargetSession& t = *s.session;
     t.t_.counters_.done++;
     s.phase = Phase::answering;
-    r.work = {}; // of a device that does not charge
     if (!t.ended_early(s)) t.pay_answer(s);
     return nothing();
 }
@@ -110,7 +109,7 @@ void TargetSession::pay_answer(Slot& s) {
                      Bytes(s.block) * (with_data ? r.blocks : 0));
     }
     r.fire = answer_paid;
-    if (owes(r.work)) r.cpu->run(r);
+    if (r.work.owed()) r.cpu->run(r);
     else answer_paid(r);
 }
 void TargetSession::answer_paid(Event& e) {

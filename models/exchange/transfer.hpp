@@ -35,9 +35,4 @@ inline void owe_messages(Cpu& cpu, Work& work, Operation op, uint32_t messages, 
     if (messages > 1) cpu.owe(work, op, messages - 1);
 }
 
-// A debt of nothing needs no visit.
-inline bool owes(const Work& w) {
-    return w.busy > Duration() || w.lock || w.bytes_in || w.bytes_out;
-}
-
 } // namespace storlab

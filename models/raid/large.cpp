@@ -78,10 +78,10 @@ Task<IoStatus> Raid::read_large(Request& r) {
     const uint32_t payload = member_geometry_.payload, batch = layout_.data_columns();
     SegmentCursor to(r, payload);
     Cpu* const caller = o_.through_engine ? nullptr : r.cpu;
+    Work debt = std::exchange(r.work, {});
     if (r.cpu && o_.through_engine) {
-        Work work;
-        r.cpu->owe(work, Operation::card_submit);
-        co_await charge(*r.cpu, work);
+        r.cpu->owe(debt, Operation::card_submit);
+        co_await charge(*r.cpu, debt);
     }
     IoStatus status = IoStatus::ok;
     for (uint32_t from = 0; from < r.blocks; from += piece) {
@@ -92,7 +92,6 @@ Task<IoStatus> Raid::read_large(Request& r) {
         std::deque<Io> lost; // blocks that must be recovered from their line
         Gather gather;
         for (uint32_t at = from; at < until;) {
-            Work work;
             uint32_t chunks = 0;
             for (; chunks < batch && at < until; chunks++) {
                 const Lba lba = r.lba + at;
@@ -117,9 +116,9 @@ Task<IoStatus> Raid::read_large(Request& r) {
                 }
             }
             if (caller) {
-                caller->owe(work, Operation::raid_read_chunk, chunks);
-                if (o_.lock) caller->owe_locked(work, o_.lock, Operation::raid_lock_chunk, chunks);
-                co_await charge(*caller, work);
+                caller->owe(debt, Operation::raid_read_chunk, chunks);
+                if (o_.lock) caller->owe_locked(debt, o_.lock, Operation::raid_lock_chunk, chunks);
+                co_await charge(*caller, std::exchange(debt, {}));
             }
             if (extents.finished() >= plug_limit) extents.flush(gather, Op::read, caller);
         }
@@ -145,6 +144,7 @@ Task<IoStatus> Raid::read_again(Request& r) {
     const uint32_t payload = member_geometry_.payload;
     SegmentCursor to(r, payload);
     IoStatus status = IoStatus::ok;
+    if (r.work.owed()) co_await charge(*r.cpu, std::exchange(r.work, {}));
     for (uint32_t i = 0; i < r.blocks; i++, to.advance(1)) {
         const Lba lba = r.lba + i;
         if (parity()) {
@@ -194,7 +194,9 @@ Task<IoStatus> Raid::write_large(Request& r) {
     const uint32_t payload = member_geometry_.payload, batch = layout_.data_columns();
     SegmentCursor data(r, payload);
     IoStatus status = IoStatus::ok;
+    Work debt = std::exchange(r.work, {});
     if (!parity()) { // RAID 0: extents as for a read
+        if (debt.owed()) co_await charge(*r.cpu, debt);
         ExtentList extents(*this);
         Gather gather;
         for (uint32_t at = 0; at < r.blocks;) {
@@ -220,16 +222,15 @@ Task<IoStatus> Raid::write_large(Request& r) {
         for (uint32_t at = from; at < until;) {
             const uint32_t n = std::min(batch, until - at);
             if (r.cpu && (first || !o_.through_engine)) {
-                Work work;
                 if (first)
-                    r.cpu->owe(work,
+                    r.cpu->owe(debt,
                                o_.through_engine ? Operation::card_submit : Operation::raid_write);
                 if (!o_.through_engine) {
-                    r.cpu->owe(work, Operation::raid_write_page, n);
-                    if (o_.lock) r.cpu->owe_locked(work, o_.lock, Operation::raid_lock_chunk, n);
+                    r.cpu->owe(debt, Operation::raid_write_page, n);
+                    if (o_.lock) r.cpu->owe_locked(debt, o_.lock, Operation::raid_lock_chunk, n);
                 }
                 first = false;
-                co_await charge(*r.cpu, work);
+                co_await charge(*r.cpu, std::exchange(debt, {}));
             }
             for (uint32_t i = 0; i < n; i++, at++, data.advance(1)) {
                 Io& child = children.emplace_back(this, Op::write, r.lba + at, 1, data.at());

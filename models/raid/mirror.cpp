@@ -8,15 +8,15 @@ Task<IoStatus> Raid::write_copies(Request& r) {
     const uint32_t payload = member_geometry_.payload;
     SegmentCursor data(r, payload);
     IoStatus status = IoStatus::ok;
+    Work debt = std::exchange(r.work, {});
     for (uint32_t at = 0; at < r.blocks;) {
         const Lba lba = r.lba + at;
         const Place first = layout_.place(lba);
         const uint32_t n = std::min({first.left, r.blocks - at, data.contiguous()});
         if (r.cpu) {
-            Work work;
-            r.cpu->owe(work, Operation::raid_write);
-            if (o_.lock) r.cpu->owe_locked(work, o_.lock, Operation::raid_lock_chunk);
-            co_await charge(*r.cpu, work);
+            r.cpu->owe(debt, Operation::raid_write);
+            if (o_.lock) r.cpu->owe_locked(debt, o_.lock, Operation::raid_lock_chunk);
+            co_await charge(*r.cpu, std::exchange(debt, {}));
         }
         OverlapLocks::Held held(mirrors_, lba.block / layout_.chunk_blocks(), lba.block, n);
         co_await held;
@@ -96,7 +96,8 @@ Task<void> Raid::write_block(Lba lba, std::byte* data, uint64_t members, uint64_
 }
 
 // Durable on every member that is there.
-Task<IoStatus> Raid::flush_members(Request&) {
+Task<IoStatus> Raid::flush_members(Request& r) {
+    if (r.work.owed()) co_await charge(*r.cpu, std::exchange(r.work, {}));
     std::deque<Io> ios;
     std::vector<std::pair<uint32_t, BlockDevice*>> targets;
     Gather gather;

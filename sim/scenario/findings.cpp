@@ -125,6 +125,28 @@ void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& 
                         worst < rounding ? "Little's law" : "Little " + percent(worst)});
 }
 
+// What code owed against what cores were busy, over the whole run. A debt that no core was kept
+// busy for is work done for nothing. Threads that share a core may be busy for longer than they
+// owe: hyperthreads.
+void add_cpu_accounting(RunResult& r, const std::vector<CpuUse>& whole_run) {
+    constexpr double allowed = 0.01; // work before a lock is drawn unevenly around what is owed
+    double worst = 0;
+    std::string where;
+    for (const CpuUse& c : whole_run) {
+        Duration owed;
+        for (const Duration d : c.by_operation) owed += d;
+        if (owed <= Duration()) continue;
+        const double unpaid = 1 - c.busy.in_seconds() / owed.in_seconds();
+        if (unpaid <= worst) continue;
+        worst = unpaid;
+        where = c.where;
+    }
+    r.checks.push_back({"cpu", worst <= allowed, worst, allowed,
+                        worst <= allowed ? "CPU time accounted for"
+                                         : percent(worst) + " of what code owes " + where +
+                                               " kept no core busy"});
+}
+
 void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads) {
     uint64_t issued = 0, completed = 0;
     for (const auto& l : loads) issued += l->issued(), completed += l->completed();

@@ -20,6 +20,7 @@ void add_cpus(RunResult& r, const std::vector<CpuUse>& from, const std::vector<C
 BottleneckResult find_bottleneck(const RunResult& r);
 // Once every I/O is back.
 void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& loads);
+void add_cpu_accounting(RunResult& r, const std::vector<CpuUse>& whole_run);
 void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads);
 // Writes to drives that are not in their steady state run faster than they will (SNIA: no figure
 // before it without saying so).

@@ -223,6 +223,7 @@ RunResult Run::go(RunCost* cost) {
     }
     shop_.close(false);
     add_little(r, observers_);
+    add_cpu_accounting(r, bed_.cpus());
     add_accounting(r, loads_);
     if (s_.run.check) add_integrity(r, s_, bed_);
     shop_.report(r);

@@ -64,6 +64,9 @@ struct Work {
     Duration hold;                        // with the lock held
     uint32_t sections = 0;                // so many times: each hands the lock over anew
     uint32_t bytes_in = 0, bytes_out = 0; // across the engine's own link, if it has one
+
+    // A debt of nothing needs no visit.
+    bool owed() const { return busy > Duration() || lock || bytes_in || bytes_out; }
 };
 
 // An event that can be executed: queued on a thread, it fires when its work is done.

@@ -55,7 +55,7 @@ public:
             auto& q = static_cast<Request&>(e);
             static_cast<TestDisk&>(*q.device).begin(q);
         };
-        if (r.cpu && owes(r.work)) r.cpu->run(r);
+        if (r.cpu && r.work.owed()) r.cpu->run(r);
         else begin(r);
         return nothing();
     }

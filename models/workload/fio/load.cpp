@@ -223,8 +223,9 @@ void Load::submitted(Clone& c, Attempt& a, Io& io) {
     io.span = &a.span;
     c.cpu.owe(io.work, Operation::load_submit);
 }
-Charge Load::reap(Clone& c) {
-    Work work;
+// What no device let the submission pay for is paid now.
+Charge Load::reap(Clone& c, const Io& io) {
+    Work work = io.work;
     c.cpu.owe(work, Operation::load_reap);
     return charge(c.cpu, work);
 }
@@ -261,7 +262,7 @@ Task<void> Load::slot(Clone& c) {
         if (model) model->expect(a.block);
         d = c.pattern.next();
         if (model) model->expect(d.offset_bytes / c.block);
-        co_await reap(c);
+        co_await reap(c, io);
         end(c, a, status);
         c.thought(clock_.now());
         if (flushes && a.draw.write) co_await flush(c);
@@ -286,7 +287,7 @@ Task<void> Load::one(Clone& c, Draw d, Instant arrived) {
     Io io = command(c, a);
     submitted(c, a, io);
     const IoStatus status = co_await io;
-    co_await reap(c);
+    co_await reap(c, io);
     end(c, a, status);
 }
 
@@ -302,6 +303,7 @@ Task<void> Load::flush(Clone& c) {
     issued_++;
     probe_.issued(issued);
     const IoStatus status = co_await io;
+    if (io.work.owed()) co_await charge(c.cpu, io.work);
     account({c.job_index, Op::flush, status, 0, 0, issued, clock_.now(), nullptr}, nullptr);
 }
 

@@ -82,7 +82,7 @@ private:
     void begin(Clone& c, Attempt& a, const Draw& d, Instant issued);
     static Io command(Clone& c, Attempt& a);
     static void submitted(Clone& c, Attempt& a, Io& io);
-    static Charge reap(Clone& c);
+    static Charge reap(Clone& c, const Io& io);
     void end(Clone& c, Attempt& a, IoStatus status);
     void spawn(Task<void> task);
     void account(const IoRecord& io, const std::byte* data);
