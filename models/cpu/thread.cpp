@@ -62,7 +62,7 @@ Duration Thread::busy() const {
 }
 
 void Thread::run(Job& job) {
-    if (job_) queue_.push(job);
+    if (job_) (job.urgency == Urgency::completion ? completions_ : queue_).push(job);
     else start(job);
 }
 
@@ -114,6 +114,7 @@ void Thread::step() {
 }
 
 void Thread::take_next() {
+    if (!completions_.empty()) return start(static_cast<Job&>(completions_.pop()));
     EventQueue& own = pool_ ? pool_->queue_ : queue_;
     if (!own.empty()) return start(static_cast<Job&>(own.pop()));
     if (!pool_) return;
@@ -140,7 +141,7 @@ Duration WorkerPool::working() const {
 }
 
 void WorkerPool::run(Job& job) {
-    if (idle_.empty()) return (job.deferred ? deferred_ : queue_).push(job);
+    if (idle_.empty()) return (job.urgency == Urgency::deferred ? deferred_ : queue_).push(job);
     Thread& t = *idle_.back();
     idle_.pop_back();
     t.start(job, wake_up_);

@@ -66,7 +66,7 @@ private:
     SharedStation* shared_ = nullptr; // null: a core of its own
     uint32_t socket_, cpu_set_;
     uint64_t turn_; // of uneven()
-    EventQueue queue_;
+    EventQueue completions_, queue_;
     Job* job_ = nullptr;
     bool locking_ = false;
     Instant started_;

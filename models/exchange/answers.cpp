@@ -98,6 +98,7 @@ void Initiator::answer(Message& m, Slot& s) {
         if (debt.owed()) {
             Receipt& x = receipt(m, copied);
             x.work = debt;
+            x.urgency = Urgency::completion;
             s.visits++;
             return r.cpu->run(x);
         }

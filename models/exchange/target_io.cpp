@@ -78,7 +78,7 @@ void TargetSession::to_device(Slot& s) {
     r.work = std::exchange(s.debt, {});
     r.status = IoStatus::ok;
     r.step = 0;
-    r.deferred = false;
+    r.urgency = Urgency::usual;
     r.saved = {nullptr, nullptr, {}};
     r.owner = &s;
     r.done = finished;

@@ -7,7 +7,7 @@ Charge Raid::pass(bool deferred) {
     Work work;
     engine_.owe(work, Operation::raid_pass);
     Charge c = charge(engine_, work);
-    c.deferred = deferred;
+    if (deferred) c.urgency = Urgency::deferred;
     return c;
 }
 

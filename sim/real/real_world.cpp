@@ -75,7 +75,7 @@ FreeCpu::FreeCpu(RealWorld& world) : Cpu(free_, ledger_), world_(world) {}
 
 void FreeCpu::run(Job& job) {
     job.work = {};
-    world_.post(job, job.deferred);
+    world_.post(job, job.urgency == Urgency::deferred);
 }
 
 } // namespace storlab

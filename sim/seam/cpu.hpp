@@ -69,11 +69,16 @@ struct Work {
     bool owed() const { return busy > Duration() || lock || bytes_in || bytes_out; }
 };
 
+// Which of the jobs waiting for a context it takes first. What has come back goes before what is to
+// go out, as interrupts come before programs: a context offered more than it can do would otherwise
+// submit ever more and finish ever less.
+enum class Urgency : uint8_t { completion, usual, deferred };
+
 // An event that can be executed: queued on a thread, it fires when its work is done.
 struct Job : Event {
     Work work;
     Span* span = nullptr;
-    bool deferred = false; // a pool of workers takes it after those that are not
+    Urgency urgency = Urgency::usual; // a pool of workers knows only who is deferred
 
     void enter(Layer layer, Instant now) {
         if (span) span->enter(layer, now);

@@ -206,7 +206,7 @@ TEST_CASE("a pool of workers takes deferred jobs last and pays a wake-up only wh
                 log.push_back({number, calendar.now().since_start().count_ns()});
             });
             c.work.busy = Duration::us(1);
-            c.deferred = deferred;
+            if (deferred) c.urgency = Urgency::deferred;
             pool.run(c);
         };
         add(1, false);
@@ -229,6 +229,26 @@ TEST_CASE("a pool of workers takes deferred jobs last and pays a wake-up only wh
         calendar.run_until(at_us(200));
         CHECK(log == std::vector<std::pair<int, int64_t>>{{9, 101'500}});
     }
+}
+
+TEST_CASE("a thread takes what has come back before what is to go out") {
+    Calendar calendar;
+    Processor processor(calendar, {.sockets = 1, .cores_per_socket = 1}, free_of_charge);
+    Thread& thread = processor.start_thread();
+    processor.seal();
+    std::deque<Call> jobs;
+    std::vector<int> order;
+    const auto add = [&](int number, Urgency urgency) {
+        Call& c = jobs.emplace_back([&, number](Call&) { order.push_back(number); });
+        c.work.busy = Duration::us(1);
+        c.urgency = urgency;
+        thread.run(c);
+    };
+    for (const int n : {1, 2, 3}) add(n, Urgency::usual);
+    for (const int n : {4, 5}) add(n, Urgency::completion); // not before what has begun
+    calendar.run_until(at_us(100));
+    CHECK(order == std::vector<int>{1, 4, 5, 2, 3});
+    CHECK(thread.busy() == Duration::us(5));
 }
 
 TEST_CASE("a thread executes its jobs one after another, in order") {

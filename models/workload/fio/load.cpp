@@ -227,7 +227,9 @@ void Load::submitted(Clone& c, Attempt& a, Io& io) {
 Charge Load::reap(Clone& c, const Io& io) {
     Work work = io.work;
     c.cpu.owe(work, Operation::load_reap);
-    return charge(c.cpu, work);
+    Charge reaping = charge(c.cpu, work);
+    reaping.urgency = Urgency::completion;
+    return reaping;
 }
 void Load::end(Clone& c, Attempt& a, IoStatus status) {
     const Instant now = clock_.now();
