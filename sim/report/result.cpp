@@ -87,6 +87,7 @@ Json run_json(const RunRecord& run) {
             {"world", run.world},
             {"trace_hash", run.trace_hash},
             {"stop_reason", to_string(run.stop_reason)},
+            {"stop_detail", run.stop_detail},
             {"partial", run.partial},
             {"simulated_ns", in_ns(run.simulated)},
             {"wall_ns", in_ns(run.wall)},
@@ -119,6 +120,18 @@ Json load_json(const LoadResult& load) {
     add_flow(out, total(load), load.measured);
     add_flow(out["read"], load.read, load.measured);
     add_flow(out["write"], load.write, load.measured);
+    out["in_flight_at_end"] = load.in_flight_at_end;
+    out["oldest_at_end_ns"] = in_ns(load.oldest_at_end);
+    return out;
+}
+
+Json phase_json(const PhaseResult& phase) {
+    Json out{{"load", phase.load},
+             {"until", phase.until},
+             {"from_ns", in_ns(phase.from.since_start())},
+             {"to_ns", in_ns(phase.to.since_start())},
+             {"longest_gap_ns", in_ns(phase.longest_gap)}};
+    add_flow(out, phase.flow, phase.to - phase.from);
     return out;
 }
 
@@ -226,6 +239,7 @@ std::string to_json(const RunResult& result, JsonOptions options) {
              {"integrity", integrity_json(result.integrity)},
              {"checks", list(result.checks, check_json)},
              {"timeline", list(result.timeline, mark_json)},
+             {"phases", list(result.phases, phase_json)},
              {"series", series_json(result.series)},
              {"assumptions", list(result.assumptions, assumption_json)},
              {"full_size", list(result.full_size, full_size_json)}};

@@ -39,7 +39,8 @@ struct RunRecord {
     std::string world = "simulated"; // or "real"
     std::string trace_hash;          // hex; empty in the real world
     StopReason stop_reason = StopReason::duration;
-    bool partial = false; // stopped before what was asked for: figures are of what ran
+    std::string stop_detail = {}; // what a limit was, in words
+    bool partial = false;         // stopped before what was asked for: figures are of what ran
     Duration simulated;
     Duration wall;
     std::string command; // reproduces this run
@@ -63,6 +64,17 @@ struct LoadResult {
     std::optional<double> iops_ci95; // half width relative to iops; empty when it cannot be given
     FlowResult read;
     FlowResult write; // and everything that is not a read
+    // What the figures do not hold: I/Os that had not ended when the measured time was over.
+    uint64_t in_flight_at_end = 0;
+    Duration oldest_at_end = {}; // how long the oldest of them had been under way by then
+};
+// A load between two events of the timeline, reads and writes together.
+struct PhaseResult {
+    std::string load;
+    std::string until; // the event that ended it; empty: the end of the run
+    Instant from, to;
+    FlowResult flow;
+    Duration longest_gap; // between two I/Os that ended well
 };
 // The directions together: histograms merged, counts added.
 FlowResult total(const LoadResult& load);
@@ -151,6 +163,7 @@ struct RunResult {
     IntegrityResult integrity;
     std::vector<CheckResult> checks;
     std::vector<TimelineMark> timeline;
+    std::vector<PhaseResult> phases;
     Series series;
     std::vector<Assumption> assumptions;
     std::vector<FullSize> full_size;

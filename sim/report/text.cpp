@@ -1,5 +1,6 @@
 #include "sim/report/text.hpp"
 #include "sim/base/text.hpp"
+#include "sim/report/lines.hpp"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,17 +11,6 @@
 namespace storlab {
 
 namespace {
-
-constexpr size_t label_width = 8;
-
-// Characters on the screen: UTF-8 continuation bytes take no room.
-size_t columns_of(std::string_view text) {
-    return static_cast<size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-std::string padded(std::string_view text, size_t width) {
-    return std::string(text) + std::string(width - std::min(width, columns_of(text)), ' ');
-}
 
 std::string percent(double fraction) {
     const double value = fraction * 100;
@@ -44,46 +34,6 @@ std::string grouped(uint64_t count) {
     return text;
 }
 
-// A labelled line whose pieces wrap under its own first piece.
-class Lines {
-public:
-    explicit Lines(size_t width) : width_(width) {}
-    void plain(std::string_view line) { (text_ += line) += '\n'; }
-    void labelled(std::string_view label, const std::vector<std::string>& pieces,
-                  std::string_view between) {
-        if (pieces.empty()) return;
-        std::string line = padded(label, label_width);
-        bool fresh = true;
-        for (const std::string& piece : pieces) {
-            if (!fresh && columns_of(line) + columns_of(between) + columns_of(piece) > width_) {
-                plain(line);
-                line = std::string(label_width, ' ');
-                fresh = true;
-            }
-            if (!fresh) line += between;
-            line += piece;
-            fresh = false;
-        }
-        plain(line);
-    }
-    // The right part moves to a line of its own when both do not fit.
-    void left_and_right(std::string_view left, std::string_view right) {
-        const size_t used = columns_of(left) + columns_of(right);
-        if (used + 2 <= width_ || right.empty()) {
-            const size_t gap = right.empty() ? 0 : width_ - used;
-            plain(std::string(left) + std::string(gap, ' ') + std::string(right));
-            return;
-        }
-        plain(left);
-        plain(std::string(width_ - std::min(width_, columns_of(right)), ' ') + std::string(right));
-    }
-    std::string take() { return std::move(text_); }
-
-private:
-    size_t width_;
-    std::string text_;
-};
-
 void header(Lines& out, const RunRecord& run) {
     std::string right = fmt::format(
         "seed {} · {} {} in {}", run.seed, format_duration(run.simulated),
@@ -94,6 +44,7 @@ void header(Lines& out, const RunRecord& run) {
     if (run.partial)
         out.plain(fmt::format("PARTIAL: stopped early ({}); the figures are of what ran",
                               to_string(run.stop_reason)));
+    if (!run.stop_detail.empty()) out.plain("         " + run.stop_detail);
 }
 
 // What makes the answer worthless comes before the answer.
@@ -142,7 +93,7 @@ Row load_row(const std::string& name, const FlowResult& flow, Duration measured,
 void loads(Lines& out, const std::vector<LoadResult>& all) {
     std::vector<Row> rows{
         {"load", "IOPS", "MB/s", "mean", "p50", "p95", "p99", "p99.9", "max", "ios"}};
-    std::vector<std::string> kinds, errors;
+    std::vector<std::string> kinds, errors, waiting;
     for (const LoadResult& load : all) {
         rows.push_back(load_row(load.name, total(load), load.measured, load.iops_ci95));
         if (!load.read.latency.empty() && !load.write.latency.empty()) {
@@ -152,6 +103,11 @@ void loads(Lines& out, const std::vector<LoadResult>& all) {
         kinds.push_back(fmt::format(
             "{}: {}{}{} loop, {} in flight", load.name, load.what, load.what.empty() ? "" : ", ",
             load.loop == Loop::closed ? "closed" : "open", format_count(load.effective_depth)));
+        // Older than every I/O that ended: the latencies above do not know of it.
+        if (load.in_flight_at_end > 0 && load.oldest_at_end > total(load).latency.max())
+            waiting.push_back(fmt::format("{}: {} I/Os had not ended, the oldest after {}",
+                                          load.name, grouped(load.in_flight_at_end),
+                                          format_duration(load.oldest_at_end)));
         if (const uint64_t failures = load.read.errors + load.write.errors; failures > 0)
             errors.push_back(fmt::format("{}: {} I/Os FAILED", load.name, grouped(failures)));
     }
@@ -166,6 +122,7 @@ void loads(Lines& out, const std::vector<LoadResult>& all) {
     out.plain("");
     out.labelled("loads", kinds, " · ");
     out.labelled("errors", errors, " · ");
+    out.labelled("waiting", waiting, " · ");
 }
 
 void binds(Lines& out, const BottleneckResult& b) {
@@ -253,76 +210,6 @@ void checks(Lines& out, const RunResult& result) {
     out.labelled("checks", pieces, " · ");
 }
 
-void timeline(Lines& out, const std::vector<TimelineMark>& marks) {
-    constexpr size_t most = 12; // one screen
-    std::string label = "events";
-    const TimelineMark* cause = nullptr;
-    for (size_t i = 0; i < std::min(marks.size(), most); ++i) {
-        const TimelineMark& mark = marks[i];
-        const bool is_phase = !mark.phase.empty() && cause != nullptr;
-        if (mark.phase.empty()) cause = &mark;
-        const std::string when = is_phase ? "  +" + format_duration(mark.at - cause->at)
-                                          : "at " + format_duration(mark.at.since_start());
-        const std::string what = mark.phase.empty()
-                                     ? mark.what + " " + mark.where
-                                     : mark.phase + ": " + mark.what + " " + mark.where;
-        out.labelled(label, {padded(when, 14) + what}, "");
-        label.clear();
-    }
-    if (marks.size() > most)
-        out.labelled("", {fmt::format("and {} more in the JSON", marks.size() - most)}, "");
-}
-
-// The mean of a load over the windows of the series that lie between two dates.
-struct Stretch {
-    double iops = 0, latency_ns = 0;
-    size_t windows = 0;
-};
-Stretch between(const Series& series, const std::string& load, Instant from, Instant to) {
-    const auto *rates = series.find(load + "/iops"), *means = series.find(load + "/mean_ns");
-    Stretch s;
-    if (!rates || !means) return s;
-    double ios = 0;
-    for (size_t i = 0; i < rates->size(); ++i) {
-        const Instant begins = series.start + series.step * static_cast<int64_t>(i);
-        if (begins < from || begins + series.step > to) continue;
-        s.windows++;
-        ios += (*rates)[i];
-        if ((*rates)[i] > 0) s.latency_ns += (*rates)[i] * (*means)[i];
-    }
-    if (s.windows > 0) s.iops = ios / static_cast<double>(s.windows);
-    if (ios > 0) s.latency_ns /= ios;
-    return s;
-}
-
-// What the loads had before, between and after the events: what happened, and what it cost.
-void phases(Lines& out, const RunResult& result) {
-    if (result.timeline.empty()) return;
-    constexpr size_t most = 8; // boundaries
-    std::vector<std::pair<Instant, std::string>> ends;
-    for (const TimelineMark& m : result.timeline)
-        if (ends.size() < most && (m.phase.empty() || m.phase.starts_with("done")))
-            ends.emplace_back(m.at, "until " + m.what + " " + m.where +
-                                        (m.phase.empty() ? "" : " is done"));
-    ends.emplace_back(Instant::never(), "then");
-    std::string label = "phases";
-    for (const LoadResult& load : result.loads) {
-        Instant from;
-        for (const auto& [to, name] : ends) {
-            const Stretch s = between(result.series, load.name, from, to);
-            from = to;
-            if (s.windows == 0) continue;
-            const Duration mean = Duration::ps(static_cast<int64_t>(s.latency_ns * 1000));
-            out.labelled(label,
-                         {padded(name, 40) + padded(load.name, 10) +
-                          padded(format_count(s.iops) + " IOPS", 12) +
-                          (s.iops > 0 ? "mean " + format_duration(mean) : "nothing ended")},
-                         "");
-            label.clear();
-        }
-    }
-}
-
 void assumptions(Lines& out, const std::vector<Assumption>& all) {
     constexpr size_t most = 8; // the rest is in the JSON
     std::vector<const Assumption*> assumed;
@@ -359,8 +246,7 @@ std::string to_text(const RunResult& result, int width) {
     bounds(out, result.bound);
     spans(out, result.spans);
     cpus(out, result.cpu);
-    timeline(out, result.timeline);
-    phases(out, result);
+    add_timeline(out, result);
     for (const FullSize& full : result.full_size)
         out.labelled("full",
                      {fmt::format("{}: {} at full size = {}", full.what, long_duration(full.value),

@@ -1,4 +1,5 @@
 #include "sim/scenario/conductor.hpp"
+#include "sim/base/text.hpp"
 #include <algorithm>
 #include <chrono>
 
@@ -8,8 +9,7 @@ namespace {
 // A window holds this many I/Os and an eighth of what is in flight. Short windows cost nothing: the
 // monitor merges them until neighbours are independent.
 constexpr uint64_t ios_a_window = 50;
-constexpr uint64_t most_ios = 60'000'000;    // a run that is not confident by then says so
-constexpr uint64_t most_in_flight = 300'000; // more than 4096 jobs of any depth in use
+constexpr uint64_t most_ios = 60'000'000; // a run that is not confident by then says so
 constexpr Duration most_simulated = Duration::s(600);
 constexpr Duration longest_pilot = Duration::s(20);
 constexpr double warm = 0.5; // the interval only has to exist: no trend is left
@@ -116,12 +116,14 @@ void Conductor::window_over() {
     const SteadyMonitor::Verdict v = monitor_.verdict();
     const bool steady =
         v.state == SteadyMonitor::State::confident || v.state == SteadyMonitor::State::wide;
-    // An open load above what it aims at never settles: its queue only grows.
-    const bool overloaded = std::any_of(loads_.begin(), loads_.end(), [](const auto& l) {
-        return l->in_flight() > most_in_flight;
-    });
-    const bool over_limit = overloaded || ios > most_ios || now.since_start() > most_simulated;
-    if (over_limit && run_.until != Until::load) return finish(StopReason::limit, true);
+    if (run_.until != Until::load) {
+        if (ios > most_ios) detail_ = format_count(double(most_ios)) + " I/Os";
+        else if (now.since_start() > most_simulated) detail_ = format_duration(most_simulated);
+        if (!detail_.empty()) {
+            detail_ += " were not enough for the confidence asked for";
+            return finish(StopReason::limit, true);
+        }
+    }
     if (part_ == Part::warming_up) {
         const bool asked = run_.warm_up && now.since_start() >= *run_.warm_up;
         if (run_.warm_up ? asked : steady) measure();
@@ -173,6 +175,12 @@ void Conductor::finish(StopReason reason, bool partial) {
     partial_ = partial;
     ended_ = clock_.now();
     stage_.stop();
+}
+
+void Conductor::overflow(const std::string& load, uint64_t in_flight) {
+    detail_ = load + " has " + format_count(static_cast<double>(in_flight)) +
+              " I/Os in flight, and more arrive than end: it asks for more than can be served";
+    finish(StopReason::limit, true);
 }
 
 void Conductor::load_ended() { finish(StopReason::load_ended, false); }

@@ -16,9 +16,14 @@ public:
               std::function<void()> begin_measuring);
     void start(Duration fixed_length); // zero: until confident
     void load_ended();
+    // A load has more in flight than there is room for, or than ever goes with confidence.
+    void overflow(const std::string& load, uint64_t in_flight);
+    // An open load above what can be served never settles: its queue only grows.
+    static constexpr uint64_t most_in_flight = 300'000; // more than 4096 jobs of any depth in use
 
     StopReason reason() const { return reason_; }
     bool partial() const { return partial_; }
+    const std::string& detail() const { return detail_; }
     Instant measured_from() const { return from_; }
     Duration window() const { return window_; }
     Instant ended() const { return ended_; }
@@ -44,6 +49,7 @@ private:
     Duration latency_;
     int64_t told_ms_ = 0; // wall time of the last progress
     StopReason reason_ = StopReason::limit;
+    std::string detail_;
     bool partial_ = false;
 
     uint64_t total_ios() const;

@@ -75,6 +75,9 @@ void LoadObserver::completed(const IoRecord& io) {
         followed_--;
         followed_latency_ += latency.in_seconds();
     }
+    if (now > until_ && io.issued <= until_)
+        oldest_at_end_ = std::max(oldest_at_end_, until_ - io.issued);
+    if (now <= until_ && !phases_.empty()) count_in_phase(io, latency);
     JobCount& job = jobs_[io.job];
     if (io.op == Op::flush) return job.flushes.record(latency);
     Direction& d = io.op == Op::read ? job.read : job.write;
@@ -99,13 +102,63 @@ void LoadObserver::restart(Instant now) {
     since_ = now;
     jobs_.assign(jobs_.size(), {});
     spans_.clear();
+    last_end_ = now;
+    phases_.clear();
     if (series_) series_->restart(now);
 }
 
 void LoadObserver::close(Instant now) {
     integrate(now);
     until_ = now;
+    in_flight_at_end_ = in_flight_;
+    end_phase(now);
     if (series_) series_->advance(now);
+}
+
+void LoadObserver::limit_in_flight(uint64_t most, std::function<void()> overflow) {
+    most_in_flight_ = most;
+    on_overflow_ = std::move(overflow);
+}
+void LoadObserver::overflow() {
+    most_in_flight_ = ~uint64_t{0};
+    on_overflow_();
+}
+
+void LoadObserver::begin_phase(Instant now) {
+    end_phase(now);
+    phases_.push_back({now, {}, {}});
+}
+// A gap that an event falls into counts before it as far as it had come, and after it as a whole.
+void LoadObserver::end_phase(Instant now) {
+    if (phases_.empty()) return;
+    Duration& longest = phases_.back().longest_gap;
+    longest = std::max(longest, now - last_end_);
+}
+void LoadObserver::count_in_phase(const IoRecord& io, Duration latency) {
+    PhaseCount& phase = phases_.back();
+    if (io.status != IoStatus::ok) {
+        phase.flow.errors++;
+        return;
+    }
+    if (io.op == Op::flush) return;
+    phase.flow.bytes += io.bytes;
+    phase.flow.latency.record(latency);
+    phase.longest_gap = std::max(phase.longest_gap, io.completed - last_end_);
+    last_end_ = io.completed;
+}
+void LoadObserver::phase_results(const std::vector<std::string>& ends,
+                                 std::vector<PhaseResult>& out) const {
+    for (size_t i = 0; i < phases_.size(); i++) {
+        const bool last = i + 1 == phases_.size();
+        const PhaseCount& p = phases_[i];
+        out.push_back({load_.name, last ? "" : ends[i], p.from, last ? until_ : phases_[i + 1].from,
+                       p.flow, p.longest_gap});
+    }
+}
+
+void LoadObserver::add_unfinished(LoadResult& r) const {
+    r.in_flight_at_end = in_flight_at_end_;
+    r.oldest_at_end = oldest_at_end_;
 }
 
 double LoadObserver::littles_law_gap() const {

@@ -19,17 +19,24 @@ RepairShop::RepairShop(const Scenario& s, Testbed& bed, Stage& stage)
 
 void RepairShop::mark(const std::string& what, const std::string& where, const std::string& phase) {
     marks_.push_back({bed_.clock().now(), what, where, phase});
+    const bool done = phase.starts_with("done");
+    if (on_turn_ && (phase.empty() || done))
+        on_turn_(what + " " + where + (done ? " is done" : ""));
 }
 
 void RepairShop::schedule(Instant from) {
     for (const TimelineEvent& e : s_.timeline)
-        for (const std::string& name : nameable(s_, e.verb))
-            if (e.target.matches(name) && bed_.acts_here(e.verb, name) && Instant::at(e.at) >= from)
-                stage_.at(Instant::at(e.at), to_string(e.verb) + " " + name,
-                          [this, &e, name] { act(e, name); });
+        for (const std::string& name : nameable(s_, e.verb)) {
+            if (!e.target.matches(name) || Instant::at(e.at) < from) continue;
+            const std::string what = to_string(e.verb) + " " + name;
+            if (bed_.acts_here(e.verb, name))
+                stage_.at(Instant::at(e.at), what, [this, &e, name] { act(e, name); });
+            else if (on_turn_) stage_.at(Instant::at(e.at), what, [this, what] { on_turn_(what); });
+        }
 }
 
 void RepairShop::act(const TimelineEvent& e, const std::string& target) {
+    if (closed_) return; // the run is over, and only waits for its I/Os
     mark(to_string(e.verb), target, "");
     if (acts_on_fabric(e.verb)) return bed_.act_on_fabric(e.verb, target);
     if (e.verb == Verb::fail || e.verb == Verb::pull) return bed_.fail_drive(target);
@@ -109,9 +116,11 @@ FullSize RepairShop::full_size(const Rebuild& r) const {
     return f;
 }
 
-void RepairShop::report(RunResult& r) const {
-    r.timeline = marks_;
+// What paths did after the end was only to get the last I/Os back.
+void RepairShop::report(RunResult& r, Instant ended) const {
     bed_.report(r);
+    std::erase_if(r.timeline, [&](const TimelineMark& m) { return m.at > ended; });
+    r.timeline.insert(r.timeline.begin(), marks_.begin(), marks_.end());
     std::stable_sort(r.timeline.begin(), r.timeline.end(),
                      [](const TimelineMark& a, const TimelineMark& b) { return a.at < b.at; });
     for (const Rebuild& rebuild : rebuilds_)

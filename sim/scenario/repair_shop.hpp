@@ -6,6 +6,7 @@
 #include "sim/scenario/stage.hpp"
 #include "sim/scenario/testbed.hpp"
 #include <deque>
+#include <functional>
 
 namespace storlab {
 
@@ -16,7 +17,9 @@ public:
     // While closed, nothing new begins and what is under way ends soon.
     void close(bool closed);
     bool idle() const;
-    void report(RunResult& result) const;
+    // Told of every event, and of everything done, as it comes.
+    void on_turn(std::function<void(const std::string& what)> f) { on_turn_ = std::move(f); }
+    void report(RunResult& result, Instant ended) const;
 
 private:
     struct Rebuild { // of one member by one spare
@@ -43,7 +46,8 @@ private:
     std::deque<Scrub> scrubs_;
     std::map<std::string, std::vector<std::string>> spares_; // left, by array
 
-    bool closed_ = false; // no more rebuilds begin
+    bool closed_ = false; // nothing new begins
+    std::function<void(const std::string&)> on_turn_;
 
     void act(const TimelineEvent& e, const std::string& target);
     void lost(const ArraySchema& a, uint32_t member);

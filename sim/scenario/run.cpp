@@ -64,10 +64,16 @@ private:
     std::vector<std::unique_ptr<fio::Load>> loads_;
     std::vector<StationDescription> stations_from_;
     std::vector<CpuUse> cpus_from_;
+    std::vector<std::string> phase_ends_;
+    Instant phase_from_;
+    bool measuring_ = false;
     fio::IoLog log_;
 
     void build_load(size_t i, size_t machine);
     void check_buffers(const LoadSchema& l) const;
+    void limit_open_loads(Conductor& conductor);
+    void begin_phases();
+    void end_phase(const std::string& event);
     void check_overlap() const;
     void snapshot(double& cpu, uint64_t& events, uint64_t& ios, uint64_t& frames) const;
     Instant horizon() const;
@@ -150,6 +156,41 @@ void Run::check_overlap() const {
     }
 }
 
+// Arrivals that nobody waits for must not fill the memory.
+void Run::limit_open_loads(Conductor& conductor) {
+    constexpr uint64_t most_bytes = 2'000'000'000, bytes_beside_data = 1000;
+    for (size_t i = 0; i < s_.loads.size(); i++) {
+        const LoadSchema& l = s_.loads[i];
+        if (!l.open) continue;
+        const Geometry g = bed_.target(l.to.front()).geometry();
+        uint64_t largest = 0;
+        for (const fio::Job& j : l.jobs)
+            for (const fio::BlockSizes& b : {j.block.read, j.block.write})
+                largest = std::max(largest, static_cast<uint64_t>(b.largest() / g.block));
+        uint64_t most = most_bytes / (bytes_beside_data + largest * g.payload);
+        if (s_.run.until == Until::confident) most = std::min(most, Conductor::most_in_flight);
+        observers_[i]->limit_in_flight(
+            most, [&conductor, &l, most] { conductor.overflow(l.name, most); });
+    }
+}
+
+// The measured part, cut at the events of the timeline.
+void Run::begin_phases() {
+    if (s_.timeline.empty()) return;
+    phase_ends_.clear();
+    phase_from_ = bed_.clock().now();
+    for (auto& o : observers_) o->begin_phase(phase_from_);
+    measuring_ = true;
+}
+void Run::end_phase(const std::string& event) {
+    constexpr size_t most = 8; // boundaries
+    const Instant now = bed_.clock().now();
+    if (!measuring_ || now == phase_from_ || phase_ends_.size() == most) return;
+    phase_from_ = now;
+    phase_ends_.push_back(event);
+    for (auto& o : observers_) o->begin_phase(now);
+}
+
 Duration Run::fixed_length() const {
     if (s_.run.until == Until::duration) return s_.run.duration;
     if (s_.run.until != Until::timeline) return {};
@@ -185,7 +226,9 @@ RunResult Run::go(RunCost* cost) {
         stations_from_ = bed_.stations();
         cpus_from_ = bed_.cpus();
         snapshot(cpu0, events0, ios0, frames0);
+        begin_phases();
     });
+    limit_open_loads(conductor);
     uint64_t running = loads_.size();
     for (auto& l : loads_) {
         l->on_idle([&] {
@@ -193,10 +236,12 @@ RunResult Run::go(RunCost* cost) {
         });
         l->start();
     }
+    shop_.on_turn([&](const std::string& event) { end_phase(event); });
     shop_.schedule();
     conductor.start(fixed_length());
     const std::vector<std::string> failures = stage_.run(horizon());
     snapshot(cpu1, events1, ios1, frames1);
+    measuring_ = false;
     const Instant ended = conductor.ended();
     for (auto& o : observers_) o->close(ended);
     const Duration measured = ended - conductor.measured_from();
@@ -222,11 +267,12 @@ RunResult Run::go(RunCost* cost) {
         stage_.drain(over, Duration::s(30));
     }
     shop_.close(false);
+    for (size_t i = 0; i < observers_.size(); i++) observers_[i]->add_unfinished(r.loads[i]);
     add_little(r, observers_);
     add_cpu_accounting(r, bed_.cpus());
     add_accounting(r, loads_);
     if (s_.run.check) add_integrity(r, s_, bed_);
-    shop_.report(r);
+    shop_.report(r, ended);
     if (!control_.iolog.empty()) write_whole_file(control_.iolog, log_.text());
     r.run.trace_hash = control_.real ? "" : hex_text(trace_hash());
     r.run.wall = Duration::seconds(
@@ -243,6 +289,7 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
     r.run.version = STORLAB_VERSION;
     r.run.world = control_.real ? "real" : "simulated";
     r.run.stop_reason = c.reason();
+    r.run.stop_detail = c.detail();
     r.run.partial = c.partial();
     r.run.command = control_.command;
     r.series.step = c.window();
@@ -254,6 +301,7 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
         r.loads.push_back(std::move(l));
         o->job_results(measured, r.jobs);
         o->append_series(r.series, r.loads.back().name);
+        o->phase_results(phase_ends_, r.phases);
         spans.merge(o->spans());
     }
     if (!control_.real) r.spans = span_results(spans);

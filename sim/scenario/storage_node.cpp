@@ -140,7 +140,7 @@ NodeReport StorageNode::report() {
     for (const auto& t : targets_) t->drop_sessions();
     NodeReport r;
     RunResult all;
-    shop_.report(all);
+    shop_.report(all, Instant::never());
     r.marks = std::move(all.timeline);
     r.full_size = std::move(all.full_size);
     if (s_.run.check)

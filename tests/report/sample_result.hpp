@@ -95,6 +95,10 @@ inline RunResult sample_result() {
                 {"accounting", true, 0, 0, "all requests accounted for"}};
     r.timeline = {{Instant::at(Duration::ms(100)), "pull", "storage/ssd/3", ""},
                   {Instant::at(Duration::ms(130)), "3 timeouts", "storage/raid", "detect"}};
+    r.phases = {{"mixed", "pull storage/ssd/3", Instant(), Instant::at(Duration::ms(100)),
+                 flow_of(4'000, Duration::us(90), Duration::us(900)), Duration::us(200)},
+                {"mixed", "", Instant::at(Duration::ms(100)), Instant::at(Duration::ms(500)),
+                 flow_of(20, Duration::us(90), Duration::ms(30)), Duration::ms(30)}};
     r.series = {.step = Duration::ms(100), .start = Instant(), .columns = {}};
     r.series.column("mixed/iops") = {49'000, 51'000};
     r.assumptions = {{"volumes", "8 x 2 TiB", "assumed", "not published", 0.004},

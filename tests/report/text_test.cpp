@@ -48,6 +48,8 @@ time    per I/O, mean 400 us:  target queue 57 %  fabric 22 %  drive 21 %
 cpu     storage 46 % (target 30 %, irq 12 %, raid 4 %)   client 31 %
 events  at 100 ms     pull storage/ssd/3
           +30 ms      detect: 3 timeouts storage/raid
+phases  until pull storage/ssd/3  mixed     40k IOPS    mean 98.1 us  p99 90 us    max 900 us
+        then                      mixed     50 IOPS     mean 90 us    p99 -        max 90 us
 full    rebuild of storage/ssd/3: 8.7 h at full size = 12.8 TB / 410 MB/s
 checks  1 750 112 reads verified, 0 differ · 4 096 stripes scrubbed, 0 differ · Little 0.1 %
         all requests accounted for
@@ -66,7 +68,7 @@ TEST_CASE("the answer fits one screen and wraps at the width it is given") {
             result.timeline.push_back({Instant::at(Duration::s(i)), "set", "qos", ""});
         }
         const auto lines = lines_of(to_text(result, width));
-        CHECK(lines.size() <= 50);
+        CHECK(lines.size() <= 52);
         for (const std::string& line : lines) CHECK(columns_of(line) <= static_cast<size_t>(width));
     }
 }
@@ -132,6 +134,9 @@ TEST_CASE("a partial run says so and why on its second line") {
     result.run.stop_reason = StopReason::interrupted;
     CHECK_THAT(lines_of(to_text(result))[1],
                Catch::StartsWith("PARTIAL") && Contains("interrupted"));
+    result.run.stop_reason = StopReason::limit;
+    result.run.stop_detail = "600 s were not enough";
+    CHECK(lines_of(to_text(result))[2] == "         600 s were not enough");
 }
 
 TEST_CASE("a run that verified nothing does not look verified") {
@@ -166,6 +171,32 @@ TEST_CASE("phases are told from the event that caused them by their distance to 
     CHECK_THAT(text, Contains("at 60 s") && Contains("at 180 s"));
     CHECK_THAT(text, Contains("+400 ms     detect: lease expired array/b"));
     CHECK_THAT(text, Contains("+900 ms     take over: serving array/b"));
+}
+
+TEST_CASE("what a load had between events is told with its worst, and with a silence") {
+    RunResult result = sample_result();
+    const std::string text = to_text(result);
+    CHECK(line_with(text, "phases") ==
+          "phases  until pull storage/ssd/3  mixed     40k IOPS    mean 98.1 us  p99 90 us    "
+          "max 900 us");
+    CHECK_THAT(line_with(text, "        then"),
+               Contains("50 IOPS") && Contains("p99 -") && Contains("max 90 us"));
+    CHECK_THAT(text, !Contains("nothing for"));
+    result.phases[0].longest_gap = Duration::ms(60);
+    CHECK_THAT(line_with(to_text(result), "phases"), Contains("  nothing for 60 ms"));
+    result.phases[1].flow = {};
+    result.phases[1].flow.errors = 3;
+    CHECK_THAT(line_with(to_text(result), "        then"), Contains("nothing ended  3 FAILED"));
+}
+
+TEST_CASE("I/Os older at the end than any that ended are told") {
+    RunResult result = sample_result();
+    result.loads[1].in_flight_at_end = 1200;
+    result.loads[1].oldest_at_end = Duration::us(899);
+    CHECK_THAT(to_text(result), !Contains("waiting"));
+    result.loads[1].oldest_at_end = Duration::s(2);
+    CHECK(line_with(to_text(result), "waiting") ==
+          "waiting probe: 1 200 I/Os had not ended, the oldest after 2 s");
 }
 
 TEST_CASE("assumptions that move the answer most come first, fitted ones are counted") {
