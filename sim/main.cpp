@@ -30,7 +30,7 @@ struct RunOptions {
     std::string file, world = "sim", folder, json, iolog, duration, out;
     std::vector<std::string> settings;
     std::optional<uint64_t> seed;
-    bool quick = false;
+    bool quick = false, quiet = false;
 };
 
 std::string quoted(const std::string& word) {
@@ -112,7 +112,9 @@ struct ScratchFolder {
 int run_verb(RunOptions o) {
     check_outputs({{"--json", o.json}, {"--iolog", o.iolog}}, {{"FILE", o.file}});
     const Scenario scenario = load(o);
-    for (const std::string& note : scenario.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+    if (!o.quiet)
+        for (const std::string& note : scenario.notes)
+            std::fprintf(stderr, "note: %s\n", note.c_str());
     RunControl control;
     control.real = o.world == "real";
     control.quick = o.quick;
@@ -126,11 +128,12 @@ int run_verb(RunOptions o) {
     control.program = "/proc/self/exe";
     control.settings = scenario_options(o).settings;
     control.iolog = o.iolog;
-    control.progress = show_progress;
+    control.progress = o.quiet ? [](const Progress&) { return interrupted == 0; } : show_progress;
     std::signal(SIGINT, [](int) { interrupted = 1; });
     const RunResult result = run(scenario, control);
     clear_progress();
-    std::fputs(to_text(result).c_str(), stdout);
+    if (!o.quiet) std::fputs(to_text(result).c_str(), stdout);
+    else if (failed(result)) std::fputs(alarms_text(result).c_str(), stderr);
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
         std::fprintf(
             stderr,
@@ -231,6 +234,7 @@ CLI::App* add_run(CLI::App& app, RunOptions& o) {
     c->add_option("--iolog", o.iolog,
                   "write every request to this file, as fio's write_iolog does");
     c->add_flag("--quick", o.quick, "a tenth of the confidence, for a glance");
+    c->add_flag("--quiet", o.quiet, "print no progress and no answer");
     return c;
 }
 CLI::App* add_check(CLI::App& app, RunOptions& o) {

@@ -177,6 +177,18 @@ def test_seeds_and_json(t):
             "and leaves no file or folder")
 
 
+def test_quiet(t):
+    tiny, path = t.file("tiny.yaml", TINY), t.path("quiet.json")
+    out = t.run("run", tiny, "--quiet", "--json", path)
+    t.check((out.returncode, out.stdout, out.stderr) == (0, "", ""), "--quiet prints nothing", out)
+    with open(path, encoding="utf-8") as f:
+        quiet = json.load(f)
+    t.check(quiet["run"]["trace_hash"] == answer(t, tiny)["run"]["trace_hash"],
+            "and its answer is the same")
+    out = t.run("run", t.path("none.yaml"), "--quiet")
+    t.check(out.returncode == WRONG_INPUT and out.stderr, "a mistake is told all the same", out)
+
+
 def test_bench(t):
     path = t.path("bench.json")
     out = t.run("bench", "calendar", "one_drive_gc", "--repeat", "1", "--json", path)

@@ -125,15 +125,25 @@ void loads(Lines& out, const std::vector<LoadResult>& all) {
     out.labelled("waiting", waiting, " · ");
 }
 
-void binds(Lines& out, const BottleneckResult& b) {
-    if (b.name.empty()) {
+void binds(Lines& out, const RunResult& result) {
+    constexpr double busy = 0.5; // below, more stations would only be noise
+    const BottleneckResult& b = result.bottleneck;
+    const bool closed = std::any_of(result.loads.begin(), result.loads.end(),
+                                    [](const LoadResult& l) { return l.loop == Loop::closed; });
+    std::vector<std::string> pieces;
+    std::string then = "then  ";
+    if (!b.name.empty()) {
+        pieces.push_back(fmt::format("{}  {}  {}", b.name, percent(b.utilisation), b.why));
+    } else if (b.why.empty() && !b.then.empty() && b.then[0].utilisation >= busy) {
+        pieces.push_back(closed ? "no station is full: more I/Os in flight would raise the rate"
+                                : "no station is full");
+        then = "nearest  ";
+    } else {
         out.labelled("binds", {b.why.empty() ? "nothing is near its limit" : b.why}, "");
         return;
     }
-    std::vector<std::string> pieces{
-        fmt::format("{}  {}  {}", b.name, percent(b.utilisation), b.why)};
     for (size_t i = 0; i < b.then.size(); ++i)
-        pieces.push_back(fmt::format("{}{}  {}", i == 0 ? "then  " : "", b.then[i].name,
+        pieces.push_back(fmt::format("{}{}  {}", i == 0 ? then : "", b.then[i].name,
                                      whole_percent(b.then[i].utilisation)));
     out.labelled("binds", pieces, "   ");
 }
@@ -236,13 +246,19 @@ void assumptions(Lines& out, const std::vector<Assumption>& all) {
 
 } // namespace
 
+std::string alarms_text(const RunResult& result) {
+    Lines out(0);
+    alarms(out, result);
+    return out.take();
+}
+
 std::string to_text(const RunResult& result, int width) {
     Lines out(static_cast<size_t>(std::max(width, 40)));
     header(out, result.run);
     alarms(out, result);
     out.plain("");
     if (!result.loads.empty()) loads(out, result.loads);
-    binds(out, result.bottleneck);
+    binds(out, result);
     bounds(out, result.bound);
     spans(out, result.spans);
     cpus(out, result.cpu);

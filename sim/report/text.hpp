@@ -10,5 +10,7 @@
 namespace storlab {
 
 std::string to_text(const RunResult& result, int width = 110);
+// Only what makes the answer worthless; empty if nothing does.
+std::string alarms_text(const RunResult& result);
 
 } // namespace storlab

@@ -1,5 +1,6 @@
 #include "sim/scenario/run.hpp"
 #include "models/workload/fio/load.hpp"
+#include "sim/base/text.hpp"
 #include "sim/kernel/calendar.hpp"
 #include "sim/real/real_world.hpp"
 #include "sim/report/write_file.hpp"
@@ -78,6 +79,7 @@ private:
     void snapshot(double& cpu, uint64_t& events, uint64_t& ios, uint64_t& frames) const;
     Instant horizon() const;
     Duration fixed_length() const;
+    void add_full_length(RunResult& r, Duration measured) const;
     void fill(RunResult& r, const Conductor& c, Duration measured);
     uint64_t trace_hash() const;
 };
@@ -97,8 +99,13 @@ void Run::build_load(size_t i, size_t n) {
     o.ends = s_.run.until == Until::load;
     o.open = l.open;
     if (!control_.iolog.empty()) o.log = &log_;
+    const Geometry g = volumes.front().device->geometry();
+    std::vector<fio::Job> jobs;
+    for (const fio::Job& j : l.jobs)
+        jobs.push_back(fio::at_scale(j, static_cast<int64_t>(bed_.slice().scale),
+                                     g.block * static_cast<int64_t>(g.blocks)));
     loads_.push_back(std::make_unique<fio::Load>(
-        bed_.clock(), std::move(volumes), l.jobs,
+        bed_.clock(), std::move(volumes), std::move(jobs),
         [&](uint32_t job, uint32_t) -> Cpu& {
             const std::vector<int>& allowed = l.jobs[job].cpus_allowed;
             return bed_.new_thread(machine, l.name, {allowed.begin(), allowed.end()});
@@ -280,6 +287,17 @@ RunResult Run::go(RunCost* cost) {
     return r;
 }
 
+// How long loads that end by the bytes they move would take at full size.
+void Run::add_full_length(RunResult& r, Duration measured) const {
+    const auto scale = static_cast<int64_t>(bed_.slice().scale);
+    if (s_.run.until != Until::load || scale == 1 || r.run.partial) return;
+    for (const LoadSchema& l : s_.loads)
+        for (const fio::Job& j : l.jobs)
+            if (j.number_ios > 0 || j.time_based || j.runtime) return;
+    r.full_size.push_back(
+        {"all loads", measured * scale, format_duration(measured) + " x " + std::to_string(scale)});
+}
+
 void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
     r.run.title = s_.title;
     r.run.scenario = s_.file;
@@ -311,6 +329,7 @@ void Run::fill(RunResult& r, const Conductor& c, Duration measured) {
     if (!control_.real) r.bound = bounds_of(s_);
     if (!control_.real) add_state_labels(r, s_, observers_, bed_);
     if (control_.real && RealHosts::needed(s_)) add_travel(r, s_);
+    add_full_length(r, measured);
     for (Assumption& a : assumptions_of(s_, bed_.slice())) r.assumptions.push_back(std::move(a));
 }
 } // namespace

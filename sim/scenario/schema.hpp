@@ -138,6 +138,7 @@ struct Scenario {
     const DriveSchema* drive(std::string_view path) const;
     const NetworkSwitchSchema* network_switch(std::string_view name) const;
     const PortSchema* port(std::string_view path) const;
+    Bytes size_of(std::string_view target) const; // an array's, volume's or drive's, at full size
     // The array of that name or that has the volume; none for a drive.
     const ArraySchema* array_of(std::string_view target) const;
     const std::string& machine_of(std::string_view target) const; // of an array, volume or drive

@@ -185,6 +185,15 @@ const ArraySchema* Scenario::array_of(std::string_view target) const {
     }
     return nullptr;
 }
+Bytes Scenario::size_of(std::string_view target) const {
+    if (const ArraySchema* a = array_of(target)) {
+        for (const VolumeSchema& v : a->volumes)
+            if (v.path == target) return v.size;
+        return a->capacity;
+    }
+    const DriveSchema* d = drive(target);
+    return d && d->part ? d->part.size("capacity") : Bytes();
+}
 const std::string& Scenario::machine_of(std::string_view target) const {
     if (const ArraySchema* a = array_of(target)) return a->machine;
     for (const MachineSchema& m : machines)

@@ -178,6 +178,24 @@ void check_pace(const LoadSchema& load, const fio::Job& j, Complaints& complaint
     }
 }
 
+// Regions that do not fit on what they are for, at full size.
+void check_regions(const LoadSchema& load, const Scenario& s, Complaints& complaints) {
+    for (size_t machine = 0; machine < load.from.size(); machine++) {
+        const auto volumes = share_of(load, machine);
+        for (const fio::Job& j : load.jobs)
+            for (int64_t i = 0; i < j.numjobs && !volumes.empty(); i++) {
+                const Bytes size = s.size_of(volumes[static_cast<size_t>(i) % volumes.size()]);
+                if (size == Bytes()) continue; // it has mistakes of its own
+                try {
+                    fio::region_of(j, i, size);
+                } catch (const InputError& error) {
+                    for (const Complaint& c : error.complaints()) complaints.add(c.where, c.what);
+                    return;
+                }
+            }
+    }
+}
+
 // Sizes that the simulated or real volume cannot carry.
 void check_jobs(LoadSchema& load, RunSchema& run, Complaints& complaints) {
     for (const fio::Job& j : load.jobs) {
@@ -288,6 +306,7 @@ void read_loads(const Node& node, const Catalogue& catalogue, Scenario& scenario
         f.finish();
         check_jobs(load, scenario.run, *node.complaints());
         check_cpus(load, scenario, *node.complaints());
+        check_regions(load, scenario, *node.complaints());
         scenario.loads.push_back(std::move(load));
     }
     if (scenario.loads.empty() && node) node.complain("a scenario needs at least one load");

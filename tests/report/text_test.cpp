@@ -154,6 +154,13 @@ TEST_CASE("failed I/Os, a scaled run, the real world and an idle system are name
     CHECK_THAT(line_with(text, "errors"), Contains("mixed: 1 200 I/Os FAILED"));
     CHECK_THAT(text, Contains("sizes 1/64"));
     CHECK_THAT(line_with(text, "binds"), Contains("nothing is near its limit"));
+    result.bottleneck.then = {{"main/lock", 0.75}, {"users/threads", 0.72}};
+    CHECK(line_with(to_text(result), "binds") ==
+          "binds   no station is full: more I/Os in flight would raise the rate   "
+          "nearest  main/lock  75 %");
+    for (LoadResult& l : result.loads) l.loop = Loop::open;
+    CHECK(line_with(to_text(result), "binds") ==
+          "binds   no station is full   nearest  main/lock  75 %   users/threads  72 %");
     result.run.world = "real";
     result.run.trace_hash.clear();
     text = to_text(result);

@@ -157,15 +157,18 @@ TEST_CASE("a run without an end of its own ends confident, and its interval is a
 
 TEST_CASE("a load with a size or a number of I/Os ends by itself") {
     const RunResult size =
-        run_of(one_drive, {"run={until: load, scale: 64}", "loads/users/fio/size=16m"});
+        run_of(one_drive, {"run={until: load, scale: 64}", "loads/users/fio/size=1g"});
     check_sound(size);
     CHECK(size.run.stop_reason == StopReason::load_ended);
     CHECK(size.jobs[0].read.ios == 4096);
-    CHECK(size.loads[0].read.bytes == 16 << 20);
+    CHECK(size.loads[0].read.bytes == 16 << 20); // of the slice
+    REQUIRE(size.full_size.size() == 1);
+    CHECK(size.full_size[0].value == size.loads[0].measured * 64);
     const RunResult number =
         run_of(one_drive, {"run={until: load, scale: 64}", "loads/users/fio/number_ios=777",
                            "loads/users/fio/numjobs=3"});
     CHECK(number.jobs[0].read.ios == 3 * 777);
+    CHECK(number.full_size.empty());
     CHECK(number.run.stop_reason == StopReason::load_ended);
     const RunResult time =
         run_of(one_drive, {"run={until: load, scale: 64}", "loads/users/fio/runtime=3ms",
@@ -174,10 +177,47 @@ TEST_CASE("a load with a size or a number of I/Os ends by itself") {
     CHECK(time.run.simulated < Duration::ms(4));
 }
 
+TEST_CASE("sizes and offsets of a job are those of the full device, at every scale") {
+    const auto region = [](const std::string& scale, const Settings& job) {
+        const ScratchFolder folder;
+        RunControl control;
+        control.iolog = folder.file("log");
+        Settings s = job;
+        s.insert(s.end(), {"run/scale=" + scale, "run/duration=20ms", "loads/users/fio/iodepth=4"});
+        const RunResult r = run_of(one_drive, s, control);
+        check_sound(r);
+        uint64_t least = UINT64_MAX, most = 0;
+        for (const std::string& line : lines_of(control.iolog)) {
+            unsigned long long at = 0;
+            if (std::sscanf(line.c_str(), "box/ssd/0 read %llu", &at) != 1) continue;
+            least = std::min<uint64_t>(least, at);
+            most = std::max<uint64_t>(most, at + 4096);
+        }
+        return std::pair{double(least), double(most)};
+    };
+    const double drive = 7'559'139'328.0, half = drive / 2;
+    for (const char* text : {"16", "64"}) {
+        INFO("scale " << text);
+        const double scale = std::stod(text);
+        const auto [from, to] =
+            region(text, {"loads/users/fio/offset=3779567616", "loads/users/fio/size=1889783808"});
+        CHECK(from == Approx(half / scale).epsilon(0.01));
+        CHECK(to == Approx(half * 1.5 / scale).epsilon(0.01));
+        // A region that would be too small for what is in flight stays as large as it needs.
+        const auto [begin, end] = region(text, {"loads/users/fio/size=64m"});
+        CHECK(begin < 100e3);
+        CHECK(end == Approx(4 * 1000 * 4096.0).epsilon(0.01));
+    }
+    CHECK(
+        error_of(one_drive, {"loads/users/fio/size=8g"}) ==
+        "mine.yaml:11:10: error: job 'users', clone 0: its region ends 1030795264 bytes beyond the "
+        "end of the device; the device has 7559139328 bytes");
+}
+
 TEST_CASE("a job with stonewall begins when those before it have ended") {
     const ScratchFolder folder;
     std::ofstream(folder.file("phases.fio"))
-        << "[global]\nioengine=psync\nbs=4k\nsize=64k\n[fill]\nrw=write\nnumjobs=2\n"
+        << "[global]\nioengine=psync\nbs=4k\nsize=1m\n[fill]\nrw=write\nnumjobs=2\n"
            "[read]\nstonewall\nrw=read\n[with]\nrw=randread\n[last]\nstonewall\nrw=write\nbs=64k\n";
     const auto with = [&](const char* until) {
         std::ofstream(folder.file("phases.yaml")) << replaced(
@@ -280,7 +320,7 @@ TEST_CASE("the log of requests has every request of a run, in fio's words") {
     control.iolog = folder.file("log");
     const RunResult r = run_of(one_drive,
                                {"run={until: load, scale: 64}", "loads/users/fio/rw=write",
-                                "loads/users/fio/size=1m", "loads/users/fio/bs=64k",
+                                "loads/users/fio/size=64m", "loads/users/fio/bs=64k",
                                 "loads/users/fio/fsync=8", "loads/users/fio/ioengine=psync"},
                                control);
     check_sound(r);

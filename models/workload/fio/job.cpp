@@ -169,4 +169,28 @@ Region region_of(const Job& job, int64_t clone, Bytes device) {
     return {Bytes(static_cast<int64_t>(start)), Bytes(static_cast<int64_t>(length))};
 }
 
+Job at_scale(Job job, int64_t scale, Bytes device) {
+    if (scale == 1) return job;
+    const int64_t grid = smallest_block(job).count();
+    const auto part = [&](Bytes whole) {
+        const int64_t n = whole.count() / scale;
+        return Bytes(n - n % grid);
+    };
+    for (Extent* e : {&job.offset, &job.offset_increment}) e->bytes = part(e->bytes);
+    for (auto* zones : {&job.random_distribution.zones.read, &job.random_distribution.zones.write})
+        for (Zone& z : *zones)
+            if (z.space > Bytes()) z.space = std::max(part(z.space), Bytes(grid));
+    const Bytes block = largest_block(job);
+    if (job.io_size) job.io_size->bytes = std::max(part(job.io_size->bytes), block);
+    if (!job.size || job.size->percent) return job;
+    const Bytes whole = job.size->bytes;
+    if (!job.io_size) job.io_size = Extent{std::max(part(whole), block), {}};
+    const Bytes apart = block * (1000 * effective_depth(job).total);
+    const Bytes before =
+        job.offset.of(device) + job.offset_increment.of(device) * (job.numjobs - 1);
+    const Bytes left = Bytes((device - before).count() / grid * grid);
+    job.size->bytes = std::max({part(whole), std::min({whole, apart, left}), block});
+    return job;
+}
+
 } // namespace storlab::fio

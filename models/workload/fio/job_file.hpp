@@ -193,4 +193,9 @@ struct Region {
 };
 Region region_of(const Job& job, int64_t clone, Bytes device);
 
+// The job on a slice of its device: whatever is given in bytes of the device or of work is divided
+// by the scale. A region stays so large that the job's I/Os in flight do not meet in it more often
+// than one in a thousand, if it was so large before and `device`, the slice, holds it.
+Job at_scale(Job job, int64_t scale, Bytes device);
+
 } // namespace storlab::fio
