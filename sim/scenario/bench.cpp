@@ -195,9 +195,7 @@ int bench(const BenchOptions& options) {
     const std::string folder = installed_folder("scenarios/bench");
     BenchReport report;
     std::map<std::string, uint64_t> hashes;
-    bool reference = false;
     for (const std::string& name : chosen(case_names(folder), options.names)) {
-        reference |= name == reference_case;
         if (name == reference_case || report.find(name)) continue;
         BenchCase& c = report.cases.emplace_back();
         c.name = name;
@@ -213,7 +211,7 @@ int bench(const BenchOptions& options) {
             add_run(c, in_child([&] { return built_in ? hold() : run_scenario(file(c), true); }),
                     hashes[c.name]);
         }
-        if (reference) report.reference_loop.push_back(in_child(reference_loop).figures.rate());
+        report.reference_loop.push_back(in_child(reference_loop).figures.rate());
     }
     for (BenchCase& c : report.cases) {
         if (!c.failure.empty() || c.name == calendar_case) continue;
