@@ -20,10 +20,10 @@ from ._storlab import version as __version__
 from .errors import Complaint, InputError, RunFailed
 from .results import (
     Assumption, Bottleneck, Bound, Check, Cpu, Cut, Flow, FullSize, Integrity, Latency, Load, Mark,
-    Result, Series, Span, Station)
+    Phase, Result, Series, Span, Station)
 from .testbed import Testbed, from_text, load, parts
 
 __all__ = [
     "Assumption", "Bottleneck", "Bound", "Check", "Complaint", "Cpu", "Cut", "Flow", "FullSize",
-    "InputError", "Integrity", "Latency", "Load", "Mark", "Result", "RunFailed", "Series", "Span",
-    "Station", "Testbed", "__version__", "from_text", "load", "parts"]
+    "InputError", "Integrity", "Latency", "Load", "Mark", "Phase", "Result", "RunFailed", "Series",
+    "Span", "Station", "Testbed", "__version__", "from_text", "load", "parts"]

@@ -58,6 +58,23 @@ class Load(Flow):
     """Half width of the 95 % confidence interval of iops, relative to it."""
     read: Flow
     write: Flow
+    in_flight_at_end: int
+    """I/Os that had not ended when the measured time was over: no figure knows of them."""
+    oldest_at_end_s: float
+    """How long the oldest of them had been under way by then."""
+
+
+@dataclass(frozen=True)
+class Phase(Flow):
+    """A load between two events of the timeline."""
+
+    load: str
+    until: str
+    """The event that ended it; empty: the end of the run."""
+    from_s: float
+    to_s: float
+    longest_gap_s: float
+    """Between two I/Os that ended well. A gap that began in an earlier phase counts whole."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +239,14 @@ def _load(load: Dict[str, Any]) -> Load:
         **_flow(load), name=load["name"], what=load["what"], loop=load["loop"],
         effective_depth=load["effective_depth"], measured_s=load["measured_ns"] * 1e-9,
         iops_ci95=load["iops_ci95"], read=Flow(**_flow(load["read"])),
-        write=Flow(**_flow(load["write"])))
+        write=Flow(**_flow(load["write"])), in_flight_at_end=load["in_flight_at_end"],
+        oldest_at_end_s=load["oldest_at_end_ns"] * 1e-9)
+
+
+def _phase(phase: Dict[str, Any]) -> Phase:
+    return Phase(
+        **_flow(phase), load=phase["load"], until=phase["until"], from_s=phase["from_ns"] * 1e-9,
+        to_s=phase["to_ns"] * 1e-9, longest_gap_s=phase["longest_gap_ns"] * 1e-9)
 
 
 class Result:
@@ -267,6 +291,11 @@ class Result:
     def stop_reason(self) -> str:
         """confident, duration, timeline, load-ended, limit, interrupted or failed."""
         return self._all["run"]["stop_reason"]
+
+    @property
+    def stop_detail(self) -> str:
+        """What a limit was, in words; else empty."""
+        return self._all["run"]["stop_detail"]
 
     @property
     def partial(self) -> bool:
@@ -331,6 +360,11 @@ class Result:
     def timeline(self) -> Tuple[Mark, ...]:
         return tuple(Mark(m["at_ns"] * 1e-9, m["what"], m["where"], m["phase"])
                      for m in self._all["timeline"])
+
+    @cached_property
+    def phases(self) -> Tuple[Phase, ...]:
+        """Every load between the events of the timeline; none without a timeline."""
+        return tuple(map(_phase, self._all["phases"]))
 
     @cached_property
     def assumptions(self) -> Tuple[Assumption, ...]:

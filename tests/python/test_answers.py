@@ -41,6 +41,13 @@ class Answers(PackageTest):
         self.assertTrue(result.timeline)
         self.assertEqual([m["at_ns"] * 1e-9 for m in result.to_dict()["timeline"]],
                          [m.at_s for m in result.timeline])
+        self.assertEqual([p.until for p in result.phases],
+                         ["fail server/ssd/3", "rebuild server/spare/0 is done", ""])
+        self.assertEqual(sum(p.ios for p in result.phases), result.loads["users"].ios)
+        for phase, theirs in zip(result.phases, result.to_dict()["phases"]):
+            self.assertEqual(phase.latency.p99_s, theirs["p99_ns"] * 1e-9)
+            self.assertEqual(phase.longest_gap_s, theirs["longest_gap_ns"] * 1e-9)
+            self.assertAlmostEqual(phase.iops, phase.ios / (phase.to_s - phase.from_s), delta=1e-3)
 
     def test_so_is_one_over_a_fabric(self):
         file = source("scenarios", "testbeds", "starwind", "remote-graid.yaml")
@@ -88,6 +95,8 @@ class Answers(PackageTest):
         self.assertAlmostEqual(load.effective_depth, 8, delta=0.5)  # iodepth
         self.assertEqual(load.iops, load.read.iops + load.write.iops)
         self.assertEqual(load.bandwidth_bytes, load.iops * 4096)
+        self.assertEqual(load.in_flight_at_end, 8)
+        self.assertLess(load.oldest_at_end_s, load.latency.max_s)
         for name in ("loads", "stations", "cpu", "spans", "bound", "checks", "assumptions"):
             self.assertEqual(len(getattr(self.result, name)), len(whole[name]), name)
             self.assertTrue(whole[name], name)
@@ -95,7 +104,8 @@ class Answers(PackageTest):
         self.assertEqual(self.result.bottleneck.name, whole["bottleneck"]["name"])
         self.assertEqual(self.result.integrity.verified, whole["integrity"]["verified"])
         self.assertEqual((self.result.seed, self.result.title), (7, "Two drives"))
-        self.assertEqual(self.result.stop_reason, "duration")
+        self.assertEqual((self.result.stop_reason, self.result.stop_detail), ("duration", ""))
+        self.assertEqual(self.result.phases, ())
         self.assertFalse(self.result.partial or self.result.failed)
 
     def test_series_are_arrays(self):
