@@ -1,8 +1,11 @@
 #include "sim/base/error.hpp"
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <set>
+#include <sstream>
 #include <tuple>
 
 namespace storlab {
@@ -39,7 +42,11 @@ void Complaints::throw_if_any() const {
         return std::tie(a.where.file, a.where.line, a.where.column) <
                std::tie(b.where.file, b.where.line, b.where.column);
     });
-    throw InputError(std::move(sorted));
+    std::vector<Complaint> once; // a part that is used twice is read twice
+    std::set<std::string> told;
+    for (Complaint& c : sorted)
+        if (told.insert(to_string(c)).second) once.push_back(std::move(c));
+    throw InputError(std::move(once));
 }
 
 namespace {
@@ -63,17 +70,46 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 } // namespace
 
+namespace {
+// Capitals and the kind of dash are no difference.
+std::string plain(std::string_view word) {
+    std::string text(word);
+    for (char& c : text)
+        c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+}
+// A word of which something was left out: "max-speed" of "speed-limit-max".
+bool has_pieces_of(const std::string& word, const std::string& candidate) {
+    constexpr size_t shortest = 3; // of a word that says something
+    const auto pieces = [](const std::string& text) {
+        std::vector<std::string> all;
+        std::istringstream in(text);
+        for (std::string piece; std::getline(in, piece, '-');) all.push_back(piece);
+        return all;
+    };
+    const std::vector<std::string> wanted = pieces(word), there = pieces(candidate);
+    return word.size() >= shortest && std::all_of(wanted.begin(), wanted.end(), [&](auto& piece) {
+               return std::find(there.begin(), there.end(), piece) != there.end();
+           });
+}
+} // namespace
+
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
     constexpr size_t longest = 64; // a longer word is no typing slip, and the table is quadratic
-    if (word.size() > longest) return std::nullopt;
+    const bool number = word.find_first_not_of("0123456789") == std::string_view::npos;
+    if (number || word.size() > longest) return std::nullopt; // numbers are not misspelt
     size_t best = std::max<size_t>(1, word.size() / 3) + 1;
+    const std::string written = plain(word);
     std::optional<std::string> found;
     for (const std::string& c : candidates) {
         if (c.size() > longest) continue;
-        const size_t d = edit_distance(word, c);
+        const size_t d = edit_distance(written, plain(c));
         if (d < best) best = d, found = c;
     }
-    return found;
+    if (found) return found;
+    for (const std::string& c : candidates)
+        if (has_pieces_of(written, plain(c))) return c;
+    return std::nullopt;
 }
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
     const auto found = nearest(word, candidates);

@@ -109,11 +109,21 @@ Parsed parse_amount(std::string_view text) {
     return {Fault::none, a};
 }
 
+std::optional<uint64_t> factor_of(std::string_view unit, std::span<const Unit> units) {
+    const auto u =
+        std::find_if(units.begin(), units.end(), [&](const Unit& x) { return x.name == unit; });
+    return u == units.end() ? std::nullopt : std::optional(u->factor);
+}
 std::string advice(const Kind& kind, std::string_view number) {
     std::string first = std::string(number) + std::string(kind.units[0]);
     const std::string other = std::string(number) + std::string(kind.units[1]);
     if (other != first && other != number) first += " or " + other;
     return first;
+}
+// The same kind, with one unit to be shown.
+Kind with_usual(Kind kind, std::string_view usual) {
+    if (!usual.empty()) kind.units[0] = kind.units[1] = usual;
+    return kind;
 }
 [[noreturn]] void reject(std::string_view text, const Kind& kind, const SourcePlace& place) {
     if (text.starts_with('-') && parse_amount(text.substr(1)).fault == Fault::none)
@@ -126,16 +136,20 @@ std::string advice(const Kind& kind, std::string_view number) {
                          in_quotes(text) + " has too many digits for " + std::string(kind.noun));
     Kind shown = kind;
     std::array<std::string, 2> prefixed;
-    // "2 TB/s" for a size: the advice keeps the prefix that was meant.
-    if (number && &kind == &size_kind && !parsed.amount.unit.empty()) {
-        const auto at = std::string_view("kKMGTPE").find(parsed.amount.unit[0]);
+    // "2 TB/s" for a size, "2 TB" for a rate: the advice keeps the prefix that was meant.
+    if (number && kind.noun == rate_kind.noun && factor_of(parsed.amount.unit, sizes)) {
+        prefixed[0] = std::string(parsed.amount.unit) + "/s";
+        shown.units[0] = shown.units[1] = prefixed[0];
+    }
+    if (number && kind.noun == size_kind.noun && !parsed.amount.unit.empty()) {
+        const auto at = std::string_view("kKMGTPEmgtpe").find(parsed.amount.unit[0]);
         if (at != std::string_view::npos) {
-            const std::string letter(1, "kkMGTPE"[at]);
+            const std::string letter(1, "kkMGTPEMGTPE"[at]);
             prefixed = {letter + "B", (letter == "k" ? "K" : letter) + "iB"};
             shown.units[0] = prefixed[0], shown.units[1] = prefixed[1];
         }
     }
-    if (number && &kind == &duration_kind && parsed.amount.unit == "m")
+    if (number && kind.noun == duration_kind.noun && parsed.amount.unit == "m")
         shown.units[0] = "min", shown.units[1] = "ms";
     const bool bare = number && parsed.amount.unit.empty() && kind.units[0] != "";
     throw InputError(place, in_quotes(text) +
@@ -143,11 +157,6 @@ std::string advice(const Kind& kind, std::string_view number) {
                                 "; write " + advice(shown, number ? parsed.amount.written : "2"));
 }
 
-std::optional<uint64_t> factor_of(std::string_view unit, std::span<const Unit> units) {
-    const auto u =
-        std::find_if(units.begin(), units.end(), [&](const Unit& x) { return x.name == unit; });
-    return u == units.end() ? std::nullopt : std::optional(u->factor);
-}
 Wide ten_to(unsigned n) {
     Wide p = 1;
     while (n-- > 0) p *= 10;
@@ -234,19 +243,29 @@ std::string in_quotes(std::string_view text) {
     return "'" + shown + (text.size() > longest ? "...'" : "'");
 }
 
-Bytes parse_size(std::string_view text, const SourcePlace& place) {
-    return Bytes(whole(text, size_kind, sizes, place));
+std::string joined(std::span<const std::string> words, std::string_view between) {
+    std::string text;
+    for (const std::string& w : words) {
+        if (&w != words.data()) text += between;
+        text += w;
+    }
+    return text;
+}
+
+Bytes parse_size(std::string_view text, const SourcePlace& place, std::string_view usual) {
+    return Bytes(whole(text, with_usual(size_kind, usual), sizes, place));
 }
 Duration parse_duration(std::string_view text, const SourcePlace& place) {
     return Duration::ps(whole(text, duration_kind, durations, place));
 }
-Rate parse_rate(std::string_view text, const SourcePlace& place) {
-    const Amount a = amount_or_reject(text, rate_kind, place);
-    if (!a.unit.ends_with("/s")) reject(text, rate_kind, place);
+Rate parse_rate(std::string_view text, const SourcePlace& place, std::string_view usual) {
+    const Kind kind = with_usual(rate_kind, usual);
+    const Amount a = amount_or_reject(text, kind, place);
+    if (!a.unit.ends_with("/s")) reject(text, kind, place);
     const std::string_view what = a.unit.substr(0, a.unit.size() - 2);
     if (const auto bytes = factor_of(what, sizes)) return Rate::bytes_per_second(real(a, *bytes));
     if (const auto n = factor_of(what, bits)) return Rate::bytes_per_second(real(a, *n, 8));
-    reject(text, rate_kind, place);
+    reject(text, kind, place);
 }
 Iops parse_iops(std::string_view text, const SourcePlace& place) {
     return Iops(real_unit(text, iops_kind, operations, place));

@@ -7,6 +7,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/quantity.hpp"
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,9 +18,11 @@ struct Hertz {
     constexpr auto operator<=>(const Hertz&) const = default;
 };
 
-Bytes parse_size(std::string_view text, const SourcePlace& place);        // B kB..EB KiB..EiB
+// B kB..EB KiB..EiB and size/s, bit/s..Tbit/s. `usual`: the unit that advice shows, "KiB" of a
+// chunk.
+Bytes parse_size(std::string_view text, const SourcePlace& place, std::string_view usual = {});
+Rate parse_rate(std::string_view text, const SourcePlace& place, std::string_view usual = {});
 Duration parse_duration(std::string_view text, const SourcePlace& place); // ps ns us ms s min h d
-Rate parse_rate(std::string_view text, const SourcePlace& place);         // size/s, bit/s..Tbit/s
 Iops parse_iops(std::string_view text, const SourcePlace& place);         // "30000 iops"
 Hertz parse_frequency(std::string_view text, const SourcePlace& place);   // Hz kHz MHz GHz
 int64_t parse_cycles(std::string_view text, const SourcePlace& place);    // "4140 cycles"
@@ -31,6 +34,7 @@ int64_t parse_count(std::string_view text, const SourcePlace& place); // a plain
 
 // 'text' for a message: shortened, control characters shown as '?'.
 std::string in_quotes(std::string_view text);
+std::string joined(std::span<const std::string> words, std::string_view between = ", ");
 
 // The shortest exact spelling ("64KiB", "12.8TB"), or three digits ("1.23GB") if that is long.
 std::string format_size(Bytes size);

@@ -1,6 +1,7 @@
 // Parts of kind multipath: each has the names its own product gives to its settings, and is told by
 // one of them.
 #include "sim/scenario/build.hpp"
+#include "sim/scenario/part_values.hpp"
 
 namespace storlab {
 
@@ -134,9 +135,9 @@ MultipathOptions esxi(const Part& p, PathTransport transport) {
 } // namespace
 
 MultipathOptions multipath_options(const Part& p, PathTransport transport) {
-    if (p.has("ctrl_loss_tmo")) return native_nvme(p);
-    if (p.has("pdo_remove_period")) return windows(p, transport);
-    if (p.has("apd_timeout")) return esxi(p, transport);
+    if (p.has(tells_nvme)) return native_nvme(p);
+    if (p.has(tells_windows)) return windows(p, transport);
+    if (p.has(tells_esxi)) return esxi(p, transport);
     return device_mapper(p, transport);
 }
 

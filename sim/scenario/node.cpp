@@ -18,11 +18,6 @@ std::string_view kind_in_words(Node::Kind kind) {
 bool all_digits(std::string_view text) {
     return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
-std::string listed(std::span<const std::string> words) {
-    std::string text;
-    for (const std::string& w : words) text += (text.empty() ? "" : ", ") + w;
-    return text;
-}
 void append_escaped(std::string& out, std::string_view text) {
     out += '"';
     for (const char c : text) {
@@ -80,11 +75,19 @@ T Node::read(std::string_view expected, T fallback, Parse parse) const {
     }
 }
 
-Bytes Node::as_size(Bytes fallback) const { return read("a size", fallback, parse_size); }
+Bytes Node::as_size(Bytes fallback, std::string_view usual) const {
+    return read("a size", fallback, [&](const std::string& text, const SourcePlace& at) {
+        return parse_size(text, at, usual);
+    });
+}
 Duration Node::as_duration(Duration fallback) const {
     return read("a duration", fallback, parse_duration);
 }
-Rate Node::as_rate(Rate fallback) const { return read("a rate", fallback, parse_rate); }
+Rate Node::as_rate(Rate fallback, std::string_view usual) const {
+    return read("a rate", fallback, [&](const std::string& text, const SourcePlace& at) {
+        return parse_rate(text, at, usual);
+    });
+}
 Iops Node::as_iops(Iops fallback) const { return read("a rate of I/Os", fallback, parse_iops); }
 Hertz Node::as_frequency(Hertz fallback) const {
     return read("a frequency", fallback, parse_frequency);
@@ -123,10 +126,10 @@ std::string Node::as_text(std::string_view fallback) const {
     return text ? *text : std::string(fallback);
 }
 std::string Node::as_one_of(std::span<const std::string> words, std::string_view fallback) const {
-    const std::string* text = scalar("one of " + listed(words));
+    const std::string* text = scalar("one of " + joined(words));
     if (!text) return std::string(fallback);
     if (std::find(words.begin(), words.end(), *text) != words.end()) return *text;
-    complain(in_quotes(*text) + " is no " + name() + "; expected one of " + listed(words) +
+    complain(in_quotes(*text) + " is no " + name() + "; expected one of " + joined(words) +
              did_you_mean(*text, words));
     return std::string(fallback);
 }
@@ -229,11 +232,14 @@ void Fields::finish() {
     known.insert(known.end(), known_.begin(), known_.end());
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
+    const std::vector<std::string> asked = asked_; // the language's own keys
     constexpr size_t easily_listed = 12;
     for (const Node::Entry& e : rest()) {
         std::string hint = did_you_mean(e.key, known);
-        if (hint.empty() && !known.empty() && known.size() <= easily_listed)
-            hint = "; known here: " + listed(known);
+        // Of a part's many values only those are told that are near.
+        const auto& shown = known.size() <= easily_listed ? known : asked;
+        if (hint.empty() && !shown.empty() && shown.size() <= easily_listed)
+            hint = "; known here: " + joined(shown);
         node_.complaints_->add(e.key_place,
                                "unknown key " + in_quotes(e.key) + " in " + node_.name() + hint);
         asked_.push_back(e.key);

@@ -51,9 +51,10 @@ public:
     void complain(std::string what) const;            // at place()
     const ComplaintsPtr& complaints() const { return complaints_; }
 
-    Bytes as_size(Bytes fallback = {}) const;
+    // `usual`: the unit that advice shows.
+    Bytes as_size(Bytes fallback = {}, std::string_view usual = {}) const;
     Duration as_duration(Duration fallback = {}) const;
-    Rate as_rate(Rate fallback = {}) const;
+    Rate as_rate(Rate fallback = {}, std::string_view usual = {}) const;
     Iops as_iops(Iops fallback = {}) const;
     Hertz as_frequency(Hertz fallback = {}) const;
     int64_t as_cycles(int64_t fallback = 0) const;

@@ -1,4 +1,5 @@
 #include "sim/scenario/part.hpp"
+#include "sim/scenario/part_values.hpp"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -55,12 +56,12 @@ PartValue read_value(const Node::Entry& entry) {
     if (v.from == "datasheet" || v.from == "measured") owes(v.source.empty(), "'source'");
     return v;
 }
-std::vector<PartFact> read_facts(const Node& list) {
+std::vector<PartFact> read_facts(const Node& list, const std::string& part) {
     std::vector<PartFact> facts;
     for (const Node& item : list.items()) {
         Fields fields = item.map();
-        facts.push_back({fields.required("fact").as_text(), fields.required("value").as_text(),
-                         fields.required("source").as_text()});
+        facts.push_back({part, fields.required("fact").as_text(),
+                         fields.required("value").as_text(), fields.required("source").as_text()});
         fields.finish();
     }
     return facts;
@@ -96,6 +97,8 @@ const PartValue* Part::find(std::string_view value) const {
     const bool again = !state_->read.emplace(value).second;
     const auto found = state_->values.find(value);
     if (found != state_->values.end()) return &found->second;
+    const std::vector<std::string> known = values_known_of(*this);
+    STORLAB_ENSURE(known.empty() || std::find(known.begin(), known.end(), value) != known.end());
     if (!again)
         state_->complaints->add({state_->file, 0, 0},
                                 "a part of kind " + state_->kind + " needs the value " +
@@ -124,11 +127,20 @@ template <class T, class Parse> T Part::read(std::string_view name, Parse parse)
     }
 }
 
-Bytes Part::size(std::string_view value) const { return read<Bytes>(value, parse_size); }
+Bytes Part::size(std::string_view value) const {
+    const std::string_view usual = value.ends_with("capacity") ? "TB" : "KiB";
+    return read<Bytes>(value, [&](std::string_view text, const SourcePlace& place) {
+        return parse_size(text, place, usual);
+    });
+}
 Duration Part::duration(std::string_view value) const {
     return read<Duration>(value, parse_duration);
 }
-Rate Part::rate(std::string_view value) const { return read<Rate>(value, parse_rate); }
+Rate Part::rate(std::string_view value) const {
+    return read<Rate>(value, [](std::string_view text, const SourcePlace& place) {
+        return parse_rate(text, place, "GB/s");
+    });
+}
 Hertz Part::frequency(std::string_view value) const { return read<Hertz>(value, parse_frequency); }
 int64_t Part::cycles(std::string_view value) const { return read<int64_t>(value, parse_cycles); }
 Duration Part::cost(std::string_view value, Hertz clock) const {
@@ -178,14 +190,14 @@ void Part::override_from(Fields& fields) {
     for (const auto& [name, value] : state_->values) fields.also_known(name);
 }
 
-void Part::finish() const {
-    if (!state_) return;
-    const std::vector<std::string> read(state_->read.begin(), state_->read.end());
+void Part::check_names() const {
+    const std::vector<std::string> known = values_known_of(*this);
+    if (known.empty()) return;
     for (const auto& [name, value] : state_->values)
-        if (!state_->read.contains(name))
+        if (std::find(known.begin(), known.end(), name) == known.end())
             state_->complaints->add(value.place, "unknown value " + in_quotes(name) +
                                                      " in a part of kind " + state_->kind +
-                                                     did_you_mean(name, read));
+                                                     did_you_mean(name, known));
 }
 
 void Part::State::scale(const ScaledValue& s) {
@@ -228,12 +240,30 @@ std::vector<std::string> Catalogue::names() const {
     return names;
 }
 
-Part Catalogue::find(std::string_view name, const SourcePlace& place) const {
+std::vector<std::string> Catalogue::names_of_kinds(std::span<const std::string_view> kinds) const {
+    const Catalogue quiet(folder_, new_complaints()); // what is wrong with others is not asked for
+    std::vector<std::string> names = quiet.names();
+    std::erase_if(names, [&](const std::string& name) {
+        return std::find(kinds.begin(), kinds.end(), quiet.find(name, {}).kind()) == kinds.end();
+    });
+    return names;
+}
+
+Part Catalogue::find(std::string_view name, const SourcePlace& place,
+                     std::span<const std::string_view> kinds) const {
+    const std::vector<std::string> known = names();
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+        std::string hint = did_you_mean(name, known);
+        if (hint.empty() && !kinds.empty()) hint = "; there is " + joined(names_of_kinds(kinds));
+        complaints_->add(place, "no part " + in_quotes(name) + hint);
+        return {};
+    }
     Part part;
     part.state_ = std::make_shared<Part::State>();
     part.state_->complaints = complaints_;
     std::vector<std::string> chain;
     if (!load(std::string(name), place, chain, part)) return {};
+    part.check_names();
     if (scaled_ && scaled_->part == name) part.state_->scale(*scaled_);
     return part;
 }
@@ -272,8 +302,11 @@ bool Catalogue::load(const std::string& name, const SourcePlace& wanted_at,
         kind.complain(name + " is like a part of another kind, " + state.kind);
     state.kind = kind.as_text(state.kind);
     fields.optional("about");
-    if (const Node facts = fields.optional("facts")) state.facts = read_facts(facts);
-    for (const Node::Entry& entry : fields.rest()) state.values[entry.key] = read_value(entry);
+    if (const Node facts = fields.optional("facts")) state.facts = read_facts(facts, name);
+    for (const Node::Entry& entry : fields.rest()) {
+        state.values[entry.key] = read_value(entry);
+        state.values[entry.key].part = name;
+    }
     return true;
 }
 

@@ -2,13 +2,13 @@
 // which every value says where it comes from, e.g. t_read: {value: 62us, from: assumed, range:
 // ...}. `fitted` needs rows, range and residual, `derived` its arithmetic in note, `datasheet` and
 // `measured` a source. `like: other-part` starts from another file. A scenario may override a
-// value. Which values exist is known to the model that reads them: finish() names those it did not
-// ask for.
+// value. Which values a part of a kind has is said in part_values.cpp.
 #pragma once
 #include "sim/scenario/node.hpp"
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,12 +18,14 @@ namespace storlab {
 struct PartValue {
     Node value;
     SourcePlace place; // of its name
+    std::string part;  // in whose file it stands: this one's or that of one it is like
     std::string from; // assumed, datasheet, measured, derived, fitted; scenario if overridden there
     std::string source, range, note, residual;
     std::vector<std::string> rows; // published rows it was fitted to
 };
 
-struct PartFact { // known, shown, read by no model
+struct PartFact {     // known, shown, read by no model
+    std::string part; // as of a value
     std::string fact, value, source;
 };
 
@@ -61,13 +63,12 @@ public:
     // Takes from `fields` every key nobody asked for that names a value of this part. What is left
     // is for fields.finish() to complain about.
     void override_from(Fields& fields);
-    // Complains about values that nobody read.
-    void finish() const;
 
 private:
     friend class Catalogue;
     struct State;
     const PartValue* find(std::string_view value) const; // or complains, or is absent
+    void check_names() const;
     template <class T, class Parse> T read(std::string_view value, Parse parse) const;
     std::shared_ptr<State> state_;
 };
@@ -83,8 +84,11 @@ public:
     Catalogue(std::string folder, ComplaintsPtr complaints,
               std::optional<ScaledValue> scaled = std::nullopt);
     std::vector<std::string> names() const; // sorted
-    // Complains at `place` if there is no such part. Each call is a fresh copy.
-    Part find(std::string_view name, const SourcePlace& place) const;
+    std::vector<std::string> names_of_kinds(std::span<const std::string_view> kinds) const;
+    // Complains at `place` if there is no such part, with those of the wanted kinds. Each call is
+    // a fresh copy.
+    Part find(std::string_view name, const SourcePlace& place,
+              std::span<const std::string_view> kinds = {}) const;
 
 private:
     bool load(const std::string& name, const SourcePlace& wanted_at,

@@ -47,7 +47,7 @@ std::string_view to_string(CardKind kind) { return card_kinds[static_cast<size_t
 
 Part find_card(const Catalogue& catalogue, const Node& is, CardKind& kind) {
     if (!is) return {};
-    const Part part = catalogue.find(is.as_text(), is.place());
+    const Part part = catalogue.find(is.as_text(), is.place(), card_kinds);
     if (!part) return part;
     const auto found = std::find(card_kinds.begin(), card_kinds.end(), part.kind());
     if (found == card_kinds.end()) {

@@ -2,6 +2,7 @@
 #include "models/raid/journal.hpp"
 #include "sim/scenario/schema.hpp"
 #include <algorithm>
+#include <array>
 
 namespace storlab {
 
@@ -34,17 +35,24 @@ void read_cards(const Node& node, const Catalogue& catalogue, MachineSchema& m) 
     }
 }
 
-void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m) {
+void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m,
+                 Scenario& scenario) {
     if (!node) return;
     for (const Node::Entry& e : node.named()) {
         Fields f = e.value.map();
         Part part = find_part(catalogue, f.required("is"), "ssd");
         const Node count_node = f.optional("count");
         const int64_t count = count_node.as_count({1, most_drives}, 1);
-        const std::string state =
-            f.optional("state").as_one_of({"fresh", "filled", "steady"}, "fresh");
+        const Node state_node = f.optional("state");
+        const std::string state = state_node.as_one_of({"fresh", "filled", "steady"}, "fresh");
+        if (!state_node) // what moves writes most
+            scenario.assumptions.push_back({m.name + "/" + e.key + "/state",
+                                            "fresh",
+                                            "assumed",
+                                            "the scenario gives none; used drives write slower",
+                                            {}});
         const Node aged = f.optional("aged-by");
-        Bytes aged_by = aged.as_size(Bytes(4096));
+        Bytes aged_by = aged.as_size(Bytes(4096), "KiB");
         if (aged_by < Bytes(4096) || aged_by > Bytes::mib(16) ||
             aged_by % Bytes(4096) != Bytes(0)) {
             aged.complain("aged-by is the extent of the random writes before the run: a multiple "
@@ -107,7 +115,7 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
         }
         read_switches(f.optional("switches"), catalogue, m);
         read_cards(f.optional("cards"), catalogue, m);
-        read_drives(f.optional("drives"), catalogue, m);
+        read_drives(f.optional("drives"), catalogue, m, scenario);
         m.interrupts = read_interrupts(f.optional("interrupts"), m);
         m.server.override_from(f);
         f.finish();
@@ -118,14 +126,12 @@ void read_machines(const Node& node, const Catalogue& catalogue, Scenario& scena
 }
 
 namespace {
-RaidLevel level_of(int64_t n) {
-    switch (n) {
-    case 0: return RaidLevel::raid0;
-    case 1: return RaidLevel::raid1;
-    case 10: return RaidLevel::raid10;
-    case 6: return RaidLevel::raid6;
-    default: return RaidLevel::raid5;
-    }
+RaidLevel level_of(std::string_view level) {
+    return level == "0"    ? RaidLevel::raid0
+           : level == "1"  ? RaidLevel::raid1
+           : level == "10" ? RaidLevel::raid10
+           : level == "6"  ? RaidLevel::raid6
+                           : RaidLevel::raid5;
 }
 
 // Drives of the machine, named from the machine on: "ssd/*".
@@ -140,6 +146,7 @@ std::vector<std::string> select_drives(const Node& node, const MachineSchema& m)
 
 void read_engine(const Node& node, const Catalogue& catalogue, const MachineSchema& m,
                  ArraySchema& a, Scenario& scenario) {
+    constexpr std::string_view software = "raid-engine";
     const std::string name = node.as_text("md");
     for (const CardSchema& c : m.cards) {
         if (c.name != name) continue;
@@ -150,9 +157,20 @@ void read_engine(const Node& node, const Catalogue& catalogue, const MachineSche
         return;
     }
     const std::string part = name == "md" ? "linux-md-raid" : name;
-    a.engine = catalogue.find(part, node ? node.place() : a.place);
-    if (a.engine && !a.engine.require_kind("raid-engine", node ? node.place() : a.place))
-        a.engine = {};
+    const SourcePlace& place = node ? node.place() : a.place;
+    const std::vector<std::string> parts = catalogue.names();
+    if (std::find(parts.begin(), parts.end(), part) == parts.end()) {
+        std::vector<std::string> known{"md"};
+        for (const CardSchema& c : m.cards)
+            if (c.kind == CardKind::raid) known.push_back(c.name);
+        for (const std::string& p : catalogue.names_of_kinds(std::array{software}))
+            known.push_back(p);
+        node.complaints()->add(place, "no engine " + in_quotes(name) + "; there is " +
+                                          joined(known) + did_you_mean(name, known));
+        return;
+    }
+    a.engine = catalogue.find(part, place);
+    if (a.engine && !a.engine.require_kind(software, place)) a.engine = {};
     if (!node)
         scenario.assumptions.push_back(
             {a.name + "/raid/engine", "md", "assumed", "the scenario names none", {}});
@@ -196,7 +214,7 @@ void read_consistency(Fields& f, const MachineSchema& m, ArraySchema& a) {
         consistency.complain("a partial parity log is for RAID 5 over at most " +
                              std::to_string(most_members) + " drives");
     else if (ppl) a.consistency = Consistency::ppl;
-    const Bytes region = bitmap.as_size();
+    const Bytes region = bitmap.as_size({}, "MiB");
     if (!bitmap) return;
     if (a.level == RaidLevel::raid0) bitmap.complain("RAID 0 has nothing a bitmap could speed up");
     else if (ppl) bitmap.complain("a bitmap is of no use beside a partial parity log");
@@ -210,26 +228,25 @@ void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema
                Scenario& scenario) {
     Fields f = node.map();
     const Node level = f.required("level");
-    const int64_t n = level.as_count({0, 10}, 5);
-    if (n != 0 && n != 1 && n != 5 && n != 6 && n != 10)
-        level.complain("RAID level is 0, 1, 5, 6 or 10");
+    const std::string n = level.as_one_of({"0", "1", "5", "6", "10"}, "5");
     a.level = level_of(n);
     const Node drives = f.required("drives");
     if (drives) a.drives = select_drives(drives, m);
     const size_t least = Layout::least_members(a.level);
     if (drives && !a.drives.empty() && (a.drives.size() < least || a.drives.size() > 63))
-        drives.complain("RAID " + std::to_string(n) + " takes " + std::to_string(least) +
+        drives.complain("RAID " + n + " takes " + std::to_string(least) +
                         " to 63 drives; here are " + std::to_string(a.drives.size()));
     if (drives.is_sequence() && drives.items().empty()) drives.complain("an array needs drives");
     if (const Node spares = f.optional("spares")) {
         a.spares = select_drives(spares, m);
-        if (n == 0 && !a.spares.empty()) spares.complain("RAID 0 has nothing to fill a spare with");
+        if (a.level == RaidLevel::raid0 && !a.spares.empty())
+            spares.complain("RAID 0 has nothing to fill a spare with");
     }
     for (const std::string& s : a.spares)
         if (std::count(a.drives.begin(), a.drives.end(), s))
             f.node().complain("'" + s + "' is both a drive and a spare of the array");
     const Node chunk = f.optional("chunk");
-    a.chunk = chunk.as_size(Bytes::kib(64));
+    a.chunk = chunk.as_size(Bytes::kib(64), "KiB");
     if (a.chunk < Bytes(4096) || a.chunk > Bytes::mib(64) || a.chunk % Bytes(4096) != Bytes(0)) {
         chunk.complain("chunk is a multiple of 4KiB up to 64MiB");
         a.chunk = Bytes::kib(64);
@@ -243,8 +260,10 @@ void read_raid(const Node& node, const Catalogue& catalogue, const MachineSchema
         a.engine && a.engine.has("stripe_cache") ? a.engine.count("stripe_cache") : 8192;
     a.stripes = static_cast<uint32_t>(f.optional("stripe-cache").as_count({1, 1 << 20}, from_part));
     a.reads_through_parity = f.optional("reads-through-parity").as_bool(!a.card.empty());
-    a.speed_min = f.optional("speed-limit-min").as_rate(Rate::bytes_per_second(1000.0 * 1024));
-    a.speed_max = f.optional("speed-limit-max").as_rate(Rate::bytes_per_second(200000.0 * 1024));
+    a.speed_min =
+        f.optional("speed-limit-min").as_rate(Rate::bytes_per_second(1000.0 * 1024), "KiB/s");
+    a.speed_max =
+        f.optional("speed-limit-max").as_rate(Rate::bytes_per_second(200000.0 * 1024), "KiB/s");
     const Rate slowest = Rate::bytes_per_second(1e5);
     if (a.speed_min < slowest || a.speed_max < slowest)
         f.node().complain("speed limits of a rebuild are at least 100kB/s");

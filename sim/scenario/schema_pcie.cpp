@@ -2,6 +2,7 @@
 // own, of a socket or of the switch it is behind: there are only so many.
 #include "sim/scenario/schema.hpp"
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace storlab {
@@ -33,7 +34,7 @@ struct Lanes {
 
 Part find_part(const Catalogue& catalogue, const Node& is, std::string_view kind) {
     if (!is) return {};
-    const Part part = catalogue.find(is.as_text(), is.place());
+    const Part part = catalogue.find(is.as_text(), is.place(), std::array{kind});
     return part && part.require_kind(kind, is.place()) ? part : Part();
 }
 

@@ -1,4 +1,5 @@
 #include "sim/scenario/validate.hpp"
+#include "sim/base/text.hpp"
 #include "sim/report/write_file.hpp"
 #include "sim/scenario/install.hpp"
 #include "sim/scenario/run.hpp"

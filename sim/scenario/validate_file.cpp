@@ -9,15 +9,6 @@ bool matches_id(const std::string& pattern, const std::string& id) {
     return fnmatch(pattern.c_str(), id.c_str(), FNM_NOESCAPE) == 0;
 }
 
-std::string joined(std::span<const std::string> words, std::string_view between) {
-    std::string text;
-    for (const std::string& w : words) {
-        if (&w != words.data()) text += between;
-        text += w;
-    }
-    return text;
-}
-
 const PublishedRow* TestbedFile::row(std::string_view id) const {
     const auto found = std::find_if(rows.begin(), rows.end(), [&](auto& r) { return r.id == id; });
     return found == rows.end() ? nullptr : &*found;

@@ -64,7 +64,6 @@ struct TestbedFile {
 
 // '*' any text, '?' one character, [rw] one of these: whole ids.
 bool matches_id(const std::string& pattern, const std::string& id);
-std::string joined(std::span<const std::string> words, std::string_view between);
 
 TestbedFile read_testbed(std::string_view text, const std::string& file);
 TestbedFile load_testbed(const std::string& file); // InputError

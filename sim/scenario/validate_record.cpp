@@ -1,5 +1,6 @@
 #include "sim/scenario/validate_record.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/text.hpp"
 #include "sim/scenario/findings.hpp"
 #include "sim/scenario/validate_file.hpp"
 #include <algorithm>

@@ -1,4 +1,5 @@
 #include "sim/scenario/validate_report.hpp"
+#include "sim/base/text.hpp"
 #include "sim/scenario/validate_file.hpp"
 #include <algorithm>
 #include <cmath>

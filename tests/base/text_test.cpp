@@ -2,6 +2,7 @@
 #include "sim/base/text.hpp"
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <type_traits>
 
 using namespace std::string_literals;
 namespace storlab {
@@ -11,7 +12,9 @@ const SourcePlace here{"mine.yaml", 31, 12};
 
 std::string complaint_of(auto parse, std::string_view text) {
     try {
-        parse(text, here);
+        if constexpr (std::is_invocable_v<decltype(parse), std::string_view, SourcePlace>)
+            parse(text, here);
+        else parse(text, here, {}); // no unit is usual
     } catch (const InputError& error) { return error.what(); }
     return "accepted";
 }
@@ -63,6 +66,22 @@ TEST_CASE("a size says what was found and how to write it") {
                                                 "number of bytes; the next is 1209462790554");
     CHECK(complaint_of(parse_size, "8EiB") ==
           "mine.yaml:31:12: error: '8EiB' is too large for a size");
+}
+
+TEST_CASE("advice keeps to the unit that is usual, or to the one that was meant") {
+    const auto complaint = [](auto parse, std::string_view text, std::string_view usual) {
+        try {
+            parse(text, SourcePlace{"f", 1, 1}, usual);
+        } catch (const InputError& error) { return std::string(error.what()); }
+        return std::string();
+    };
+    CHECK(complaint(parse_size, "64", "KiB") == "f:1:1: error: '64' has no unit; write 64KiB");
+    CHECK(complaint(parse_size, "64m", "KiB") ==
+          "f:1:1: error: '64m' is not a size; write 64MB or 64MiB");
+    CHECK(complaint(parse_rate, "2000", "KiB/s") ==
+          "f:1:1: error: '2000' has no unit; write 2000KiB/s");
+    CHECK(complaint(parse_rate, "200MiB", "") ==
+          "f:1:1: error: '200MiB' is not a rate; write 200MiB/s");
 }
 
 TEST_CASE("nothing that only resembles a size is taken for one") {

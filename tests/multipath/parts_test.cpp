@@ -20,8 +20,8 @@ MultipathOptions read_part(const std::string& name, PathTransport transport,
     REQUIRE(part);
     CHECK(part.kind() == "multipath");
     const MultipathOptions o = multipath_options(part, transport);
-    part.finish();
     complaints->throw_if_any();
+    for (const auto& [value, v] : part.values()) CHECK(part.was_read(value));
     return o;
 }
 // A part like another one, with something else in it.

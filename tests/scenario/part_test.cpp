@@ -34,8 +34,9 @@ struct Shelf {
     }
 };
 
+// Of a kind that no model reads, so that it may have any values.
 constexpr auto drive = R"(title: A drive
-kind: ssd
+kind: gadget
 about: For a test.
 dies: {value: 8, from: assumed}
 t_read: {value: 45us, from: datasheet, source: "its sheet", range: 40us..90us}
@@ -53,7 +54,7 @@ TEST_CASE("a part reads its values and keeps where they come from") {
     const Part part = shelf.find("drive");
     REQUIRE(part);
     CHECK(part.title() == "A drive");
-    CHECK(part.kind() == "ssd");
+    CHECK(part.kind() == "gadget");
     CHECK(part.count("dies") == 8);
     CHECK(part.duration("t_read") == Duration::us(45));
     CHECK(part.rate("rate") == Rate::bytes_per_second(1.2e9));
@@ -64,30 +65,50 @@ TEST_CASE("a part reads its values and keeps where they come from") {
     CHECK(part.values().at("raw").from == "derived");
     CHECK(to_string(part.values().at("t_read").place) == shelf.folder + "/drive.yaml:5:1");
     CHECK(part.facts().at(0).value == "120 g");
-    part.finish();
     CHECK(shelf.complaint() == "");
 }
 
-TEST_CASE("values that no model read, and values it misses, are complaints") {
+TEST_CASE("a value that parts of the kind do not have is a complaint, inherited ones or not") {
+    const Shelf shelf;
+    shelf.put("ssd", "title: t\nkind: ssd\nt_read: {value: 45us, from: assumed}\n");
+    shelf.put("mine", "title: t\nlike: ssd\nt_raed: {value: 60us, from: assumed}\n"
+                      "colour: {value: red, from: assumed}\n");
+    const Part mine = shelf.find("mine");
+    shelf.find("mine"); // said once
+    CHECK(mine.duration("t_read") == Duration::us(45));
+    CHECK(shelf.complaint() ==
+          "mine.yaml:3:1: error: unknown value 't_raed' in a part of kind ssd; did you mean "
+          "'t_read'?\n"
+          "mine.yaml:4:1: error: unknown value 'colour' in a part of kind ssd");
+}
+
+TEST_CASE("path software is told by one of its settings, and has those of its product only") {
+    const Shelf shelf;
+    const std::string from = "value: 5, from: assumed}\n";
+    shelf.put("dm", "title: t\nkind: multipath\nrr_min_io_rq: {" + from + "iops: {" + from);
+    shelf.put("esxi", "title: t\nkind: multipath\napd_timeout: {" + from + "iops: {" + from +
+                          "rr_min_io_rq: {" + from);
+    CHECK(shelf.find("dm"));
+    CHECK(shelf.find("esxi"));
+    CHECK(shelf.complaint() ==
+          "dm.yaml:4:1: error: unknown value 'iops' in a part of kind multipath\n"
+          "esxi.yaml:5:1: error: unknown value 'rr_min_io_rq' in a part of kind multipath");
+}
+
+TEST_CASE("a value that a model misses is a complaint") {
     const Shelf shelf;
     shelf.put("drive", drive);
     const Part part = shelf.find("drive");
-    part.count("dies");
     part.duration("t_reed");
     part.duration("t_reed"); // said once
-    part.rate("rate");
     CHECK_FALSE(part.has("endurance"));
-    part.finish();
-    CHECK(shelf.complaint() ==
-          "drive.yaml: error: a part of kind ssd needs the value 't_reed'; did you mean 't_read'?\n"
-          "drive.yaml:5:1: error: unknown value 't_read' in a part of kind ssd; did you mean "
-          "'t_reed'?\n"
-          "drive.yaml:8:1: error: unknown value 'raw' in a part of kind ssd");
+    CHECK(shelf.complaint() == "drive.yaml: error: a part of kind gadget needs the value 't_reed'; "
+                               "did you mean 't_read'?");
 }
 
 TEST_CASE("each origin owes its evidence") {
     const Shelf shelf;
-    shelf.put("drive", "title: t\nkind: ssd\n"
+    shelf.put("drive", "title: t\nkind: gadget\n"
                        "a: {value: 1, from: fitted, rows: [r]}\n"
                        "b: {value: 1, from: derived, note: as everyone knows}\n"
                        "c: {value: 1, from: measured}\n"
@@ -118,7 +139,7 @@ TEST_CASE("each origin owes its evidence") {
 
 TEST_CASE("a value outside its own range or limits is a complaint") {
     const Shelf shelf;
-    shelf.put("drive", "title: t\nkind: ssd\n"
+    shelf.put("drive", "title: t\nkind: gadget\n"
                        "low: {value: 30us, from: assumed, range: 40us..90us}\n"
                        "high: {value: 100us, from: assumed, range: 40us..90us}\n"
                        "edge: {value: 90us, from: assumed, range: 40us..90us}\n"
@@ -134,7 +155,6 @@ TEST_CASE("a value outside its own range or limits is a complaint") {
     CHECK(part.count("none") == 1);
     CHECK(part.count("many") == 17);
     part.size("list");
-    part.finish();
     CHECK(shelf.complaint() ==
           "drive.yaml:3:14: error: low is 30us, outside its own range 40us..90us\n"
           "drive.yaml:4:15: error: high is 100us, outside its own range 40us..90us\n"
@@ -150,7 +170,7 @@ TEST_CASE("a part that is like another has its values unless it says otherwise")
     shelf.put("tiny", "title: A tiny drive\nlike: small\nraw: {value: 1GiB, from: assumed}\n");
     const Part tiny = shelf.find("tiny");
     REQUIRE(tiny);
-    CHECK(tiny.kind() == "ssd");
+    CHECK(tiny.kind() == "gadget");
     CHECK(tiny.title() == "A tiny drive");
     CHECK(tiny.count("dies") == 2);
     CHECK(tiny.size("raw") == Bytes::gib(1));
@@ -173,7 +193,6 @@ TEST_CASE("a part that cannot be found, or is like itself, is a complaint and re
     CHECK(none.duration("t_read") == Duration{});
     CHECK(none.text("x").empty());
     CHECK_FALSE(none.require_kind("ssd", here));
-    none.finish();
     CHECK_FALSE(shelf.find("../drive"));
     CHECK_FALSE(shelf.find("a"));
     CHECK_FALSE(shelf.find("lost"));
@@ -181,7 +200,7 @@ TEST_CASE("a part that cannot be found, or is like itself, is a complaint and re
     CHECK_FALSE(shelf.find("broken"));
     shelf.find("cpu");
     CHECK_FALSE(shelf.find("drive").require_kind("cpu", here));
-    CHECK(shelf.find("drive").require_kind("ssd", here));
+    CHECK(shelf.find("drive").require_kind("gadget", here));
     const std::string all = shelf.complaint();
     CAPTURE(all);
     for (const auto line :
@@ -190,8 +209,8 @@ TEST_CASE("a part that cannot be found, or is like itself, is a complaint and re
           "lost.yaml:2:7: error: no part 'nothing-here'",
           "list.yaml:1:1: error: list is a list; expected a map of keys",
           "broken.yaml:2:1: error: this is no YAML",
-          "cpu.yaml:3:7: error: cpu is like a part of another kind, ssd",
-          "mine.yaml:8:11: error: part 'drive' is of kind ssd; expected cpu"})
+          "cpu.yaml:3:7: error: cpu is like a part of another kind, gadget",
+          "mine.yaml:8:11: error: part 'drive' is of kind gadget; expected cpu"})
         CHECK(all.find(line) != std::string::npos);
     CHECK_THROWS_AS(Catalogue(shelf.folder + "/none", shelf.complaints), InputError);
 }
@@ -257,7 +276,7 @@ TEST_CASE("drives of the catalogue have every value, consistent in size, and not
         CHECK(p.rate("channel_rate") > Rate{});
         CHECK(p.rate("backend_rate") > Rate{});
         CHECK(p.text("host_link").starts_with("gen"));
-        p.finish();
+        for (const auto& [value, v] : p.values()) CHECK(p.was_read(value));
     }
     CHECK_NOTHROW(complaints->throw_if_any());
 }
