@@ -26,6 +26,15 @@ double saturation_of(std::span<const CurvePoint> curve) {
     return most * least;
 }
 
+std::optional<double> full_from(std::span<const CurvePoint> curve) {
+    constexpr double full = 0.95;
+    double most = 0;
+    for (const CurvePoint& p : curve) most = std::max(most, p.throughput);
+    for (size_t i = 0; i + 1 < curve.size(); i++)
+        if (curve[i].throughput >= full * most) return curve[i].load;
+    return std::nullopt;
+}
+
 std::optional<Within> load_within(std::span<const CurvePoint> curve, double target_s) {
     std::optional<Within> best;
     for (size_t i = 0; i < curve.size(); i++) {

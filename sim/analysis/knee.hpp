@@ -23,6 +23,9 @@ struct CurvePoint {
 size_t knee_of(std::span<const CurvePoint> curve);
 // Of a closed load.
 double saturation_of(std::span<const CurvePoint> curve);
+// The least load with 95 % of the most throughput, or none if only the last point has it: then the
+// curve still rises.
+std::optional<double> full_from(std::span<const CurvePoint> curve);
 
 struct Within {
     double load = 0, throughput = 0, latency_s = 0;

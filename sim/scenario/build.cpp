@@ -36,7 +36,7 @@ uint64_t choose_scale(const Scenario& s) {
         }
     uint64_t scale = 1;
     while (blocks / scale > most_blocks && smallest / (scale * 2) >= least_blocks) scale *= 2;
-    // Many large writes in flight need room not to meet: see Run::check_overlap. Half of what the
+    // Many large writes in flight need room not to meet: see covered_by_writes. Half of what the
     // drives hold stands for the volumes.
     double in_flight = 0;
     for (const LoadSchema& l : s.loads)
@@ -46,10 +46,23 @@ uint64_t choose_scale(const Scenario& s) {
                              static_cast<double>(j.block.write.largest().count());
     const double bytes =
         static_cast<double>(blocks) * static_cast<double>(s.run.sector.count()) / 2;
-    while (scale > 1 && in_flight > 0.001 * bytes / static_cast<double>(scale) &&
+    while (scale > 1 && in_flight > most_covered * bytes / static_cast<double>(scale) &&
            blocks / (scale / 2) <= 4 * most_blocks)
         scale /= 2;
     return scale;
+}
+
+double covered_by_writes(const LoadSchema& l, const Scenario& s, uint64_t scale) {
+    bool writes = false;
+    Bytes largest, volumes;
+    for (const fio::Job& j : l.jobs) {
+        writes |= j.writes() && j.is_random();
+        largest = std::max(largest, j.block.of(j.writes()).largest());
+    }
+    if (!writes || l.open) return 0;
+    for (const std::string& target : l.to) volumes = volumes + s.size_of(target);
+    return static_cast<double>(l.in_flight()) * static_cast<double>(largest.count()) *
+           static_cast<double>(scale) / static_cast<double>(volumes.count());
 }
 
 Slice slice_of(const Scenario& s, uint32_t payload) {

@@ -17,6 +17,10 @@ constexpr uint32_t sketch_bytes = 16;
 
 // The scale of a scenario that gives none: the smallest power of two at which its drives fit.
 uint64_t choose_scale(const Scenario& scenario);
+// The share of its volumes' slice that random writes in flight cover, 0 of other loads. A slice is
+// smaller than the real thing: I/Os must not meet in it more often than there.
+double covered_by_writes(const LoadSchema& load, const Scenario& scenario, uint64_t scale);
+constexpr double most_covered = 0.001;
 // The scenario's slice. InputError if its scale leaves too little of a drive, or too much for
 // memory.
 Slice slice_of(const Scenario& scenario, uint32_t payload);

@@ -1,9 +1,9 @@
 #include "sim/scenario/knee.hpp"
 #include "sim/base/text.hpp"
 #include "sim/report/write_file.hpp"
+#include "sim/scenario/build.hpp"
 #include "sim/scenario/observer.hpp"
 #include "sim/scenario/run.hpp"
-#include "sim/scenario/validate_file.hpp"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -123,7 +123,9 @@ private:
     KneeReport report_;
 
     const LoadSchema& the_load() const;
-    void run_at(std::vector<double> amounts, bool open);
+    const LoadSchema& varied(const Scenario& s) const;
+    int64_t most_that_fits(int64_t asked);
+    void run_at(const std::vector<double>& amounts, bool open);
     void closed();
     void open();
     void refine();
@@ -141,39 +143,83 @@ const LoadSchema& Sweep::the_load() const {
                                            "; there are " + joined(names, ", "));
 }
 
-void Sweep::run_at(std::vector<double> amounts, bool open) {
+const LoadSchema& Sweep::varied(const Scenario& s) const {
+    return *std::find_if(s.loads.begin(), s.loads.end(),
+                         [&](const LoadSchema& l) { return l.name == report_.load; });
+}
+
+// So many I/Os in flight, or as many as the slice takes: 0 if it takes none.
+int64_t Sweep::most_that_fits(int64_t asked) {
+    uint64_t scale = 0;
+    const auto fits = [&](int64_t n) {
+        const Scenario s = with_load(s_, report_.load, false, static_cast<double>(n));
+        scale = s.run.scale ? s.run.scale : choose_scale(s);
+        return scale == 1 || std::all_of(s.loads.begin(), s.loads.end(), [&](const LoadSchema& l) {
+                   return covered_by_writes(l, s, scale) <= most_covered;
+               });
+    };
+    if (fits(asked)) return asked;
+    const uint64_t scale_asked = scale;
+    int64_t good = 0, bad = asked;
+    while (bad - good > 1) {
+        const int64_t middle = good + (bad - good) / 2;
+        (fits(middle) ? good : bad) = middle;
+    }
+    if (good > 0)
+        report_.notes.push_back(
+            fmt::format("at scale {} writes of more than {} I/Os in flight would meet as they do "
+                        "not on real drives: not as many as {}",
+                        scale_asked, good, asked));
+    return good;
+}
+
+// What a closed load is run with may be more than was asked for: clones on several machines have
+// one I/O in flight each at least.
+void Sweep::run_at(const std::vector<double>& amounts, bool open) {
+    std::vector<double> loads;
     std::vector<std::function<RunAnswer()>> jobs;
-    for (const double amount : amounts)
-        jobs.push_back([this, amount, open] {
-            return answer_of(run(with_load(s_, report_.load, open, amount), {}));
-        });
+    const auto there = [&](double load) {
+        return std::any_of(report_.points.begin(), report_.points.end(),
+                           [&](const KneePoint& p) { return p.load == load; }) ||
+               std::find(loads.begin(), loads.end(), load) != loads.end();
+    };
+    for (const double amount : amounts) {
+        const Scenario s = with_load(s_, report_.load, open, amount);
+        const double load = open ? amount : static_cast<double>(varied(s).in_flight());
+        if (there(load)) continue;
+        loads.push_back(load);
+        jobs.push_back([s] { return answer_of(run(s, {})); });
+    }
     ProcessOptions p;
     p.at_once = processes_at_once();
     const bool terminal = isatty(STDERR_FILENO);
     p.told = [&](size_t done) {
-        if (terminal) std::fprintf(stderr, "\r%zu of %zu points", done, amounts.size());
+        if (terminal) std::fprintf(stderr, "\r%zu of %zu points", done, jobs.size());
     };
     std::vector<RunAnswer> answers = run_in_processes(jobs, p);
     if (terminal) std::fprintf(stderr, "\r%-30s\r", "");
-    for (size_t i = 0; i < amounts.size(); i++)
-        report_.points.push_back({amounts[i], std::move(answers[i])});
+    for (size_t i = 0; i < loads.size(); i++)
+        report_.points.push_back({loads[i], std::move(answers[i])});
     std::sort(report_.points.begin(), report_.points.end(),
               [](const KneePoint& a, const KneePoint& b) { return a.load < b.load; });
 }
 
 void Sweep::closed() {
-    const int64_t up_to = o_.up_to.value_or(std::max(least_up_to, 4 * the_load().in_flight()));
+    int64_t up_to = o_.up_to.value_or(std::max(least_up_to, 4 * the_load().in_flight()));
+    if (const int64_t fits = most_that_fits(up_to)) up_to = fits; // otherwise each point says why
     std::vector<double> amounts;
     for (int64_t n = 1; n < up_to; n *= 2) amounts.push_back(static_cast<double>(n));
     amounts.push_back(static_cast<double>(up_to));
-    run_at(std::move(amounts), false);
+    run_at(amounts, false);
 }
 
 // What the load can have at most is what it gets closed, with much in flight.
 void Sweep::open() {
-    const int64_t deep = o_.up_to.value_or(std::max(least_up_to, 4 * the_load().in_flight()));
+    int64_t deep = o_.up_to.value_or(std::max(least_up_to, 4 * the_load().in_flight()));
+    if (const int64_t fits = most_that_fits(deep)) deep = fits;
     run_at({static_cast<double>(deep)}, false);
     const RunAnswer full = report_.points.front().answer;
+    deep = static_cast<int64_t>(report_.points.front().load);
     report_.points.clear();
     if (!full.failure.empty()) {
         report_.notes.push_back("the load's capacity could not be found: " + full.failure);
@@ -184,7 +230,7 @@ void Sweep::open() {
                                         deep, format_count(most)));
     std::vector<double> amounts;
     for (const double share : open_shares) amounts.push_back(share * most);
-    run_at(std::move(amounts), true);
+    run_at(amounts, true);
 }
 
 // Points between the last that meets the target and the next.
@@ -202,7 +248,7 @@ void Sweep::refine() {
         std::erase_if(amounts, [&](double a) { return a <= from || a >= to; });
         amounts.erase(std::unique(amounts.begin(), amounts.end()), amounts.end());
         if (amounts.empty()) return;
-        run_at(std::move(amounts), report_.open);
+        run_at(amounts, report_.open);
     }
 }
 

@@ -94,14 +94,16 @@ std::string knee_text(const KneeReport& r) {
                            amount(r, k.load), format_count(k.throughput), latency(k.mean_s),
                            binds_at(r, k.load));
         // Up to the knee a curve only rises: where that is its last point, it may rise further.
-        const bool rises = knee_of(curve) + 1 == curve.size();
-        if (rises)
-            out += r.open ? "note    the curve may not have bent yet\n"
-                          : "note    the curve may not have bent yet: go further with --up-to\n";
+        const std::string further = r.open ? "\n" : ": go further with --up-to\n";
+        const auto full = full_from(curve);
+        if (knee_of(curve) + 1 == curve.size())
+            out += "note    the curve may not have bent yet" + further;
+        else if (!full) out += "note    the curve still rises at its end" + further;
         else if (!r.open)
-            out += fmt::format("full    from about {:.0f} in flight on, more of them only wait "
-                               "longer\n",
-                               saturation_of(curve));
+            out +=
+                fmt::format("full    from about {:.0f} in flight on (95 % of the most IOPS): more "
+                            "of them only wait longer\n",
+                            *full);
         if (r.target) out += about_target(r, curve);
     }
     for (const std::string& n : r.notes) out += "note    " + n + '\n';
@@ -119,13 +121,16 @@ std::string knee_json(const KneeReport& r) {
     j["points"] = Json::array();
     for (const KneePoint& p : r.points) j["points"].push_back(figures(r, p));
     const std::vector<CurvePoint> curve = curve_of(r);
-    j["knee"] = j["saturation"] = j["target"] = Json();
+    j["knee"] = j["saturation"] = j["full_from"] = j["target"] = Json();
     if (!curve.empty()) {
         const CurvePoint& k = curve[knee_of(curve)];
         j["knee"] = {{"load", k.load},
                      {"iops", k.throughput},
                      {"mean_ns", static_cast<int64_t>(k.mean_s * 1e9 + 0.5)}};
-        if (!r.open) j["saturation"] = saturation_of(curve);
+        if (!r.open) {
+            j["saturation"] = saturation_of(curve);
+            if (const auto full = full_from(curve)) j["full_from"] = *full;
+        }
     }
     if (r.target) {
         const auto within = load_within(curve, r.target->at_most.in_seconds());

@@ -33,6 +33,19 @@ TEST_CASE("a closed network saturates where its asymptotes meet") {
     CHECK(saturation_of(curve) == Approx(10).epsilon(0.001)); // 1 / 10 us x 100 us
 }
 
+TEST_CASE(
+    "a curve is full from the first point near its most throughput, unless that is its last") {
+    // The asymptotes of a curve that bends gently meet long before it is full.
+    std::vector<CurvePoint> curve{{1, 100, 0.01, {}},   {2, 190, 0.0105, {}}, {4, 340, 0.0118, {}},
+                                  {8, 480, 0.0167, {}}, {16, 500, 0.032, {}}, {32, 490, 0.065, {}}};
+    CHECK(saturation_of(curve) == Approx(5));
+    CHECK(full_from(curve) == 8);
+    curve.resize(4);
+    CHECK_FALSE(full_from(curve));
+    curve.resize(1);
+    CHECK_FALSE(full_from(curve));
+}
+
 TEST_CASE("the load within a target lies on the line between the points around it") {
     const std::vector<CurvePoint> curve{
         {1, 100, 0.01, 0.010}, {2, 180, 0.011, 0.020}, {4, 200, 0.02, 0.060}};

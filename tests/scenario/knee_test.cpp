@@ -93,7 +93,10 @@ TEST_CASE("the text says where the knee is and what meets the target") {
     r.target = parse_target("p99=50us");
     CHECK(knee_text(r).find("not met even by the least load") != std::string::npos);
     // Of a curve that rises to its end nothing is said to be full.
-    CHECK(text.find("full    from about") != std::string::npos);
+    CHECK(text.find("note    the curve still rises at its end") != std::string::npos);
+    CHECK(text.find("full    from about") == std::string::npos);
+    r.points[3] = {8, answer(22.5e3, 900e-6)};
+    CHECK(knee_text(r).find("full    from about 4 in flight on") != std::string::npos);
     r.points.resize(2);
     CHECK(knee_text(r).find("may not have bent yet") != std::string::npos);
     CHECK(knee_text(r).find("full    from about") == std::string::npos);
