@@ -39,13 +39,13 @@ run: {until: duration, duration: 5ms, warm-up: 1ms, scale: 64}
 MALFORMED = [
     ("storlab: 1\n", "", "title: Two", "needs 'storlab'"),
     ("chunk: 64KiB", "chnk: 64KiB", "chnk", "unknown key 'chnk' in raid; did you mean 'chunk'?"),
-    ("chunk: 64KiB", "chunk: 64", "64, engine", "'64' has no unit; write 64GB or 64GiB"),
+    ("chunk: 64KiB", "chunk: 64", "64, engine", "'64' has no unit; write 64KiB"),
     ("chunk: 64KiB", "chunk: 5KiB", "5KiB", "chunk is a multiple of 4KiB"),
     ("is: dell-r750", "is: dell-r570", "dell-r570", "did you mean 'dell-r750'?"),
     ("{is: xeon-8380}", "{is: dell-r750}", "dell-r750}", "is of kind server; expected cpu"),
     ("count: 2", "count: 0", "0, state", "count is 0; expected 1 to 1024"),
     ("state: filled", "state: full", "full", "expected one of fresh, filled, steady"),
-    ("level: 1,", "level: 2,", "2, drives", "RAID level is 0, 1, 5, 6 or 10"),
+    ("level: 1,", "level: 2,", "2, drives", "'2' is no level; expected one of 0, 1, 5, 6, 10"),
     ("drives: ssd/*,", "drives: sdd/*,", "sdd/*", "no drive 'sdd/*'; there is ssd/0, ssd/1"),
     ("to: pair", "to: pear", "pear", "no array or drive 'pear'; there is box/ssd/0"),
     ("to: pair", "two: pair", "two", "unknown key 'two'"),
@@ -141,6 +141,35 @@ def test_settings_of_the_run(t):
     t.check(out.returncode == FINE and "seed 4" in out.stdout, "and by --seed and --duration", out)
 
 
+def test_what_is_worth_a_note(t):
+    late = t.file("late.yaml", TINY.replace("run: {", "timeline: [at 1 s: fail box/ssd/0]\nrun: {"))
+    place = place_of(open(late, encoding="utf-8").read(), "at 1 s")
+    for verb in ("check", "run"):
+        out = t.run(verb, late)
+        t.check(out.returncode == FINE and
+                f"note: {late}:{place}: the run ends at 6 ms, before this event" in out.stderr,
+                f"{verb} notes an event after the end", out)
+    writes = t.file("writes.yaml", TINY.replace("rw: randrw, rwmixread: 70", "rw: write"))
+    out = t.run("run", writes)
+    t.check("writes only: no reads to verify" in out.stdout and "NO READ" not in out.stdout,
+            "a load that only writes has no reads to verify", out)
+
+
+def test_parts_of_ones_own(t):
+    home = t.path("home")
+    parts = os.path.join(home, "scenarios", "parts")
+    shutil.copytree("scenarios/parts", parts)
+    path = os.path.join(parts, "mine.yaml")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("title: Mine\nlike: bench-device-gc\nt_raed: {value: 60us, from: assumed}\n")
+    tiny = t.file("own.yaml", TINY.replace("is: bench-device-gc", "is: mine"))
+    for arguments in (("run", tiny), ("check", tiny), ("parts", "mine")):
+        out = t.run(*arguments, env={**os.environ, "STORLAB_HOME": home})
+        t.check(out.returncode == WRONG_INPUT and out.stderr.startswith(
+            f"{path}:3:1: error: unknown value 't_raed' in a part of kind ssd; did you mean "
+            f"'t_read'?\n1 error; "), f"{arguments[0]} with an unknown value of a part", out)
+
+
 def answer(t, *arguments):
     path = t.path("answer.json")
     out = t.run("run", *arguments, "--json", path)
@@ -209,6 +238,17 @@ def test_knee(t):
     points = load_json(path)["points"]
     t.check([p["load"] for p in points][:3] == [1, 2, 4], "from one I/O in flight, doubling", out)
     t.check(all(a["iops"] < b["iops"] for a, b in zip(points, points[1:2])), "two do more than one")
+    # What is run is what the jobs make of it, and no more than the slice takes.
+    jobs = TINY.replace("rw: randrw, rwmixread: 70, bs: 4k", "rw: randwrite, bs: 64k")
+    jobs = t.file("jobs.yaml", jobs.replace("iodepth: 8", "iodepth: 2, numjobs: 3"))
+    out = t.run("knee", jobs, "--up-to", "32", "--set", "run/scale=4", "--json", path)
+    found = load_json(path)
+    loads = [p["load"] for p in found["points"]]
+    t.check(out.returncode == FINE and all("iops" in p for p in found["points"]),
+            "no point fails for want of room", out)
+    t.check(loads == [1, 2, 3, 9, 15, 27], "points are named by what really is in flight", out)
+    t.check("on real drives: not as many as 32" in out.stdout,
+            "the largest that fits is the last, and a note says so", out)
     for arguments, what in [(("--target", "p99=1"), "'1' has no unit"),
                             (("--load", "user"), "did you mean 'users'?"),
                             (("--up-to", "0"), "expected 1 to 65536")]:

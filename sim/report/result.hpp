@@ -59,6 +59,7 @@ struct LoadResult {
     std::string name;
     std::string what; // block size and mix, "randread 4 KiB": an IOPS figure is nothing without
     Loop loop = Loop::closed;
+    bool reads = true;          // or it only writes
     double effective_depth = 0; // mean number of I/Os in flight: IOPS x mean latency (Little)
     Duration measured;          // the time over which the counts below were taken, warm-up excluded
     std::optional<double> iops_ci95; // half width relative to iops; empty when it cannot be given

@@ -208,7 +208,10 @@ void cpus(Lines& out, const std::vector<CpuResult>& all) {
 void checks(Lines& out, const RunResult& result) {
     const IntegrityResult& data = result.integrity;
     std::vector<std::string> pieces;
-    if (data.verified == 0) pieces.push_back("NO READ WAS VERIFIED");
+    const bool writes_only = std::all_of(result.loads.begin(), result.loads.end(),
+                                         [](const LoadResult& load) { return !load.reads; });
+    if (data.verified == 0)
+        pieces.push_back(writes_only ? "writes only: no reads to verify" : "NO READ WAS VERIFIED");
     else
         pieces.push_back(fmt::format("{} reads verified, {} differ", grouped(data.verified),
                                      grouped(data.mismatches)));

@@ -98,6 +98,22 @@ std::string access_text(const fio::Job& j) {
     return text;
 }
 
+// What a job's clones keep to, or how I/Os arrive; nothing if they go as fast as they can.
+std::string pace_text(const LoadSchema& l, const fio::Job& j) {
+    std::vector<std::string> paces;
+    for (const bool write : {false, true}) {
+        if (write ? !j.writes() : !j.reads()) continue;
+        const std::string what = write ? "writes" : "reads";
+        if (const auto& rate = j.rate_iops.of(write))
+            paces.push_back(format_count(rate->per_second()) + " " + what + " a second");
+        if (const auto& rate = j.rate.of(write))
+            paces.push_back(format_rate(*rate) + " of " + what);
+    }
+    if (paces.empty()) return {};
+    return joined(paces, " and ") + (l.open ? " arrive" : " at most") + " for each clone" +
+           (j.rate_process == fio::RateProcess::poisson ? ", Poisson" : "");
+}
+
 void load_text_of(std::string& out, const LoadSchema& l) {
     put(out, "load",
         {l.name + ": from " + ranges(l.from) + " to " + ranges(l.to) +
@@ -106,10 +122,11 @@ void load_text_of(std::string& out, const LoadSchema& l) {
     if (l.paths) put(out, "  paths", paths_text(l));
     for (const fio::Job& j : l.jobs) {
         const fio::Depth depth = fio::effective_depth(j);
-        put(out, "  job",
-            {j.name + ": " + access_text(j),
-             fmt::format("{} in flight = {} x {}", depth.total, counted(j.numjobs, "clone"),
-                         depth.per_clone)});
+        std::vector<std::string> pieces{j.name + ": " + access_text(j),
+                                        fmt::format("{} in flight = {} x {}", depth.total,
+                                                    counted(j.numjobs, "clone"), depth.per_clone)};
+        if (const std::string pace = pace_text(l, j); !pace.empty()) pieces.push_back(pace);
+        put(out, "  job", pieces);
         for (const std::string& why : depth.reasons)
             put(out, "", {fmt::format("not {} each: {}", j.iodepth, why)});
     }
@@ -219,6 +236,7 @@ std::string one_part(const Part& p) {
             if (!text.empty())
                 origin += fmt::format("{}{}{}", origin.empty() ? "" : "; ", label, text);
         };
+        if (v.part != p.name()) add("inherited from ", v.part);
         add("", v.source);
         add("range ", v.range);
         std::string rows;
@@ -241,7 +259,8 @@ std::string one_part(const Part& p) {
     }
     if (!p.facts().empty()) out += "\nfacts, shown only: no model reads them\n";
     for (const PartFact& f : p.facts())
-        out += fmt::format("  {}: {} ({})\n", f.fact, f.value, f.source);
+        out += fmt::format("  {}: {} ({}{})\n", f.fact, f.value,
+                           f.part == p.name() ? "" : "of " + f.part + ": ", f.source);
     return out;
 }
 } // namespace

@@ -1,6 +1,8 @@
 // What the hosts of a fabric find out about their paths, as marks of the timeline.
+#include "sim/base/text.hpp"
 #include "sim/scenario/host_paths.hpp"
 #include <algorithm>
+#include <set>
 
 namespace storlab {
 
@@ -31,7 +33,7 @@ void HostPaths::paths_changed(const Ways& w, const Multipath& device, uint64_t b
     }
 }
 
-// What the paths have in common: one path, one port, one machine, nothing.
+// One path by its ends; of several, what they have in common, and whose they are.
 std::string HostPaths::where_of(std::span<const PathNote> notes) {
     const auto common = [&](auto&& of) {
         const std::string first = of(*notes.front().session);
@@ -42,10 +44,15 @@ std::string HostPaths::where_of(std::span<const PathNote> notes) {
     const std::string from = common([](const Session&s) { return s.port; }),
                       to = common([](const Session&s) { return s.target_port; });
     if (!from.empty() && !to.empty()) return from + " to " + to;
-    const std::string paths = std::to_string(notes.size()) + " paths";
-    if (!from.empty()) return paths + " of " + from;
-    if (!to.empty()) return paths + " to " + to;
-    return paths;
+    const std::string paths = std::to_string(notes.size()) + " paths of ";
+    if (!from.empty()) return paths + from;
+    std::set<std::string> hosts;
+    for (const PathNote& n : notes) hosts.insert(n.session->machine);
+    constexpr size_t easily_listed = 3;
+    const std::string whose = hosts.size() <= easily_listed
+                                  ? joined(std::vector(hosts.begin(), hosts.end()))
+                                  : std::to_string(hosts.size()) + " hosts";
+    return paths + whose + (to.empty() ? "" : " to " + to);
 }
 
 TimelineMark HostPaths::mark_of(std::span<const PathNote> notes) {

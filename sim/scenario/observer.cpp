@@ -170,6 +170,8 @@ LoadResult LoadObserver::load_result(Duration measured) const {
     r.name = load_.name;
     r.what = describe(load_);
     r.loop = load_.open ? Loop::open : Loop::closed;
+    r.reads = std::any_of(load_.jobs.begin(), load_.jobs.end(),
+                          [](const fio::Job& j) { return j.reads(); });
     r.measured = measured;
     r.effective_depth = mean_in_flight(measured);
     for (const JobCount& j : jobs_)

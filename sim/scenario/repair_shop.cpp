@@ -39,7 +39,10 @@ void RepairShop::act(const TimelineEvent& e, const std::string& target) {
     if (closed_) return; // the run is over, and only waits for its I/Os
     mark(to_string(e.verb), target, "");
     if (acts_on_fabric(e.verb)) return bed_.act_on_fabric(e.verb, target);
-    if (e.verb == Verb::fail || e.verb == Verb::pull) return bed_.fail_drive(target);
+    if (e.verb == Verb::fail || e.verb == Verb::pull) {
+        failed_.insert(target);
+        return bed_.fail_drive(target);
+    }
     if (e.verb != Verb::scrub) return;
     Raid& raid = *bed_.array(target);
     Scrub& scrub = scrubs_.emplace_back(Scrub{this, target, {}});
@@ -60,7 +63,13 @@ void RepairShop::act(const TimelineEvent& e, const std::string& target) {
 
 // The array has found a member dead: the first spare takes its place.
 void RepairShop::lost(const ArraySchema& a, uint32_t member) {
-    mark("lost", bed_.member(a.name, member), "detected by " + a.name);
+    const std::string path = bed_.member(a.name, member);
+    // A rebuild that cannot read what it needs gives its spare up, and says so when it ends. The
+    // spare is fine, and another one would fare no better.
+    if (!failed_.contains(path) && std::any_of(rebuilds_.begin(), rebuilds_.end(),
+                                               [&](auto& r) { return r.spare == path && !r.over; }))
+        return;
+    mark("lost", path, "detected by " + a.name);
     std::vector<std::string>& spares = spares_[a.name];
     if (spares.empty() || closed_) return;
     Rebuild& r =

@@ -7,6 +7,7 @@
 #include "sim/scenario/testbed.hpp"
 #include <deque>
 #include <functional>
+#include <set>
 
 namespace storlab {
 
@@ -45,6 +46,7 @@ private:
     std::deque<Rebuild> rebuilds_;
     std::deque<Scrub> scrubs_;
     std::map<std::string, std::vector<std::string>> spares_; // left, by array
+    std::set<std::string> failed_;                           // drives, by the timeline
 
     bool closed_ = false; // nothing new begins
     std::function<void(const std::string&)> on_turn_;

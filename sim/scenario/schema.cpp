@@ -1,5 +1,6 @@
 #include "sim/scenario/schema.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/text.hpp"
 #include "sim/scenario/build.hpp"
 #include "sim/scenario/timeline_targets.hpp"
 #include <algorithm>
@@ -24,6 +25,17 @@ std::string hex(uint64_t x) {
 void default_until(Scenario& s, bool given) {
     if (!given && !s.timeline.empty()) s.run.until = Until::timeline;
     if (!given && s.run.duration > Duration{}) s.run.until = Until::duration;
+}
+
+// Events after the end of the run are wishes that nobody fulfils.
+void note_late_events(Scenario& s) {
+    if (s.run.duration <= Duration{}) return;
+    if (s.run.until != Until::duration && s.run.until != Until::timeline) return;
+    const Duration end = s.run.warm_up.value_or(Duration{}) + s.run.duration;
+    for (const TimelineEvent& e : s.timeline)
+        if (e.at >= end)
+            s.notes.push_back(to_string(e.place) + ": the run ends at " + format_duration(end) +
+                              ", before this event; make run/duration longer");
 }
 
 Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {
@@ -54,6 +66,7 @@ Scenario read(Node root, const std::string& name, const ScenarioOptions& o) {
         !(run.is_map() && run.map().has("duration")))
         run.complain("'until: duration' needs a duration, such as 200ms");
     check_timeline(s, *complaints);
+    note_late_events(s);
     check_values(s);
     s.hash = hex(mix(hash_name(root.canonical()) + s.files_hash));
     complaints->throw_if_any();
@@ -150,7 +163,7 @@ void read_run(const Node& node, Scenario& s) {
     r.seed = static_cast<uint64_t>(f.optional("seed").as_count({0}, 1));
     r.check = f.optional("check").as_bool(true);
     if (const Node n = f.optional("sector")) {
-        r.sector = n.as_size(Bytes(4096));
+        r.sector = n.as_size(Bytes(4096), "B");
         if (r.sector != Bytes(512) && r.sector != Bytes(4096)) n.complain("sector is 512B or 4KiB");
     }
     f.finish();

@@ -101,15 +101,22 @@ void note_what_has_no_effect(const fio::Job& j, std::vector<std::string>& notes)
     note(j.offload, "io_submit_mode", "; 'arrivals: open' makes the load an open one");
 }
 
+// What the job reader noticed, at the place where it was written.
+void note_remark(const fio::Remark& r, const JobText& t, const std::string& file,
+                 std::vector<std::string>& notes) {
+    const SourcePlace place = original(t, r.where, file);
+    const bool beside_file = t.places.front().file == file && place.file != file;
+    std::string text = r.text.empty() ? "has no effect here" : r.text;
+    if (beside_file && r.text == fio::given_twice) text = "holds here, not the one in " + file;
+    notes.push_back(to_string(place) + ": fio key '" + r.key + "' " + text);
+}
+
 void parse_jobs(const JobText& t, const std::string& file, const fs::path& folder, const Node& node,
                 LoadSchema& load, Scenario& scenario) {
     try {
         fio::JobFile parsed = fio::parse(t.text, file, surroundings(folder));
         for (const auto* remarks : {&parsed.ignored, &parsed.notes})
-            for (const fio::Remark& r : *remarks)
-                scenario.notes.push_back(to_string(original(t, r.where, file)) + ": fio key '" +
-                                         r.key + "' " +
-                                         (r.text.empty() ? "has no effect here" : r.text));
+            for (const fio::Remark& r : *remarks) note_remark(r, t, file, scenario.notes);
         for (fio::Job& j : parsed.jobs) {
             if (scenario.run.until != Until::load && (j.runtime || j.io_size || j.number_ios > 0))
                 scenario.notes.push_back(

@@ -143,6 +143,8 @@ TEST_CASE("a run that verified nothing does not look verified") {
     RunResult result = sample_result();
     result.integrity = {};
     CHECK_THAT(line_with(to_text(result), "checks"), Contains("NO READ WAS VERIFIED"));
+    for (LoadResult& load : result.loads) load.reads = false;
+    CHECK_THAT(line_with(to_text(result), "checks"), Contains("writes only: no reads to verify"));
 }
 
 TEST_CASE("failed I/Os, a scaled run, the real world and an idle system are named") {

@@ -2,6 +2,7 @@
 #include "sim/base/error.hpp"
 #include "sim/scenario/catalogue_text.hpp"
 #include "sim/scenario/install.hpp"
+#include "sim/scenario/part_values.hpp"
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -63,6 +64,7 @@ run: {settle: 3s, seed: 7, scale: 4096}
 TEST_CASE("check shows machines, drives by group, arrays, loads, run and timeline on one screen") {
     const std::string text = describe(read(raid));
     CHECK(has(text, "Nine drives\n"));
+    CHECK_FALSE(has(text, "node/ssd/state")); // it is given
     CHECK(has(line_with(text, "threads at"), "160 threads at 2 GHz"));
     CHECK(has(line_with(text, "graid-sr1010)"), "x8 gen4 socket 1"));
     CHECK(has(text, "node/ssd/0-8: "));
@@ -89,6 +91,19 @@ TEST_CASE("check says how many I/Os a job really keeps in flight, and why") {
     CHECK(has(text, "not 32 each: a synchronous ioengine has one I/O in flight"));
 }
 
+TEST_CASE("check shows the pace of a job") {
+    const auto text = [](const std::string& keys) {
+        std::string all = raid;
+        const std::string job = "{fio: {rw: write, bs: 64k}";
+        return describe(read(all.replace(all.find(job), job.size(), "{fio: {" + keys)));
+    };
+    CHECK_FALSE(has(text("rw: write}"), "each clone"));
+    CHECK(has(text("rw: write, rate_iops: 1500}"), "1.5k writes a second at most for each clone"));
+    CHECK(has(text("rw: rw, rate_iops: '300,100'}, arrivals: open"),
+              "300 reads a second and 100 writes a second arrive for each clone"));
+    CHECK(has(text("rw: read, rate: 20m}"), "21 MB/s of reads at most for each clone"));
+}
+
 TEST_CASE("check tells what the reader assumed where the scenario says nothing") {
     const std::string text = describe(read(R"(storlab: 1
 machines:
@@ -99,6 +114,7 @@ loads: {l: {fio: {rw: read}, to: a}}
     CHECK(has(text, "m/host is linux-host: the scenario names none"));
     CHECK(has(text, "a/raid/chunk is 64 KiB"));
     CHECK(has(text, "a/raid/engine is md"));
+    CHECK(has(text, "m/ssd/state is fresh: the scenario gives none; used drives write slower"));
     CHECK(has(text, "chosen so that the slice fits in memory"));
     CHECK(has(text, "until IOPS are known to ±1 %"));
     check_widths(text);
@@ -142,6 +158,21 @@ TEST_CASE("a part's page shows every value with its origin, and what an origin o
         }
         for (const PartFact& f : p.facts()) CHECK(has(text, f.fact + ": " + f.value));
     }
+}
+
+TEST_CASE("what a part has of the one it is like is shown as that one's") {
+    const std::string text = describe_parts("bench-device-gc");
+    const auto origin = [&](const std::string& value) { // to the first line that is not indented
+        size_t end = text.find("\n" + value + " ");
+        REQUIRE(end != std::string::npos);
+        const size_t from = end;
+        do end = text.find('\n', end + 1);
+        while (end + 1 < text.size() && text[end + 1] == ' ');
+        return text.substr(from, end - from);
+    };
+    CHECK(has(origin("t_read"), "inherited from bench-device-read"));
+    CHECK_FALSE(has(origin("capacity"), "inherited"));
+    CHECK_FALSE(has(describe_parts("bench-device-read"), "inherited"));
 }
 
 TEST_CASE("an unknown part is an error that names the nearest one") {
@@ -196,6 +227,17 @@ TEST_CASE("the schema knows exactly the values that parts of each kind have") {
                             [&](const Place& at) { return at.kinds.contains(p.kind()); }));
         for (const auto& [value, v] : p.values()) values[p.kind()].insert(value);
     }
+    // The program's own list: what it has, the parts have.
+    for (const std::string& name : catalogue.names()) {
+        const Part p = catalogue.find(name, {});
+        CHECK_FALSE(values_known_of(p).empty());
+        for (const std::string& known : values_known_of(p)) {
+            INFO(name << ": " << known);
+            const bool cards_share = known == "latency"; // of the kinds of card, hba has it
+            CHECK((cards_share || values[p.kind()].contains(known)));
+        }
+    }
+    complaints->throw_if_any();
     for (const Place& place : places) {
         INFO(*place.kinds.begin());
         std::set<std::string> in_schema, in_parts;

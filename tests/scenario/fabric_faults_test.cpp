@@ -124,7 +124,8 @@ TEST_CASE("a target without power loses its sessions without a word, and accepts
     CHECK(errors(r) == 0);
     REQUIRE(find(r, "detect"));
     CHECK(second(find(r, "detect")) == Approx(4)); // the fabric tells: 2 s
-    CHECK(second(find(r, "back")) > 8);            // in time: the paths were never out of use
+    CHECK(find(r, "detect")->where == "2 paths of client");
+    CHECK(second(find(r, "back")) > 8); // in time: the paths were never out of use
     CHECK_FALSE(find(r, "path switch"));
     CHECK(r.integrity.mismatches == 0);
     // All that waited has been carried out.

@@ -146,6 +146,18 @@ TEST_CASE("an event of the timeline happens at its date, and what follows it aft
                                          // again in sync, and checked at the end
 }
 
+TEST_CASE("a spare whose rebuild finds data gone is not lost itself, and no other one is tried") {
+    const RunResult r = run_of(
+        small_array, {"timeline=[at 1 ms: fail box/ssd/2, at 2 ms: fail box/ssd/1]",
+                      "machines/box/drives/spare/count=2", "arrays/main/raid/spares=spare/*"});
+    std::vector<std::string> lost;
+    for (const TimelineMark& m : marks(r, "lost")) lost.push_back(m.where);
+    CHECK(lost == std::vector<std::string>{"box/ssd/2", "box/ssd/1"});
+    std::vector<std::string> rebuild;
+    for (const TimelineMark& m : marks(r, "rebuild")) rebuild.push_back(m.where + " " + m.phase);
+    CHECK(std::count(rebuild.begin(), rebuild.end(), "box/spare/0 failed") == 1);
+}
+
 TEST_CASE("a run without an end of its own ends confident, and its interval is as tight as asked") {
     const RunResult r = run_of(one_drive, {"run/until=confident", "run/confidence=2%"});
     check_sound(r);

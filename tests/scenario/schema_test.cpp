@@ -73,6 +73,9 @@ TEST_CASE("mistakes in machines") {
     check({
         {"is: dell-r750", "is: dell-r75",
          "5:9: error: no part 'dell-r75'; did you mean 'dell-r750'?"},
+        {"is: dell-r750", "is: my-own-server",
+         "5:9: error: no part 'my-own-server'; there is dell-r730, dell-r740xd, dell-r750, "
+         "fungible-fs1600"},
         {"is: dell-r750", "is: xeon-8380",
          "5:9: error: part 'xeon-8380' is of kind cpu; expected server"},
         {"cpu: {is: xeon-8380", "cpu: {is: dell-r750",
@@ -139,7 +142,9 @@ TEST_CASE("values of parts are checked when the scenario is read, not when it is
 
 TEST_CASE("mistakes in arrays") {
     check({
-        {"level: 5", "level: 4", "14:19: error: RAID level is 0, 1, 5, 6 or 10"},
+        {"level: 5", "level: raid5",
+         "14:19: error: 'raid5' is no level; expected one of 0, 1, 5, 6, 10"},
+        {"level: 5", "level: 50", "14:19: error: '50' is no level; expected one of 0, 1, 5, 6, 10"},
         {"level: 5, ", "", "14:11: error: raid needs 'level'"},
         {"drives: ssd/*", "drives: [ssd/0, ssd/1]",
          "14:30: error: RAID 5 takes 3 to 63 drives; here are 2"},
@@ -151,7 +156,20 @@ TEST_CASE("mistakes in arrays") {
         {"level: 5, drives: ssd/*", "level: 0, drives: ssd/*, spares: spare/0",
          "14:45: error: RAID 0 has nothing to fill a spare with"},
         {"chunk: 64KiB", "chunk: 6KiB", "14:44: error: chunk is a multiple of 4KiB up to 64MiB"},
-        {"engine: md", "engine: mdd", "14:59: error: no part 'mdd'"},
+        {"engine: md", "engine: mdd",
+         "14:59: error: no engine 'mdd'; there is md, raid, block-volumes, linux-md-raid; did you "
+         "mean 'md'?"},
+        {"engine: md", "engine: zfs",
+         "14:59: error: no engine 'zfs'; there is md, raid, block-volumes, linux-md-raid"},
+        {"chunk: 64KiB", "chunk: 64", "14:44: error: '64' has no unit; write 64KiB"},
+        {"engine: md", "engine: md, speed-limit-max: 200000",
+         "14:80: error: '200000' has no unit; write 200000KiB/s"},
+        {"engine: md", "engine: md, max-speed: 200MiB/s",
+         "14:63: error: unknown key 'max-speed' in raid; did you mean 'speed-limit-max'?"},
+        {"engine: md", "engine: md, limit-of-rebuild: 200MiB/s",
+         "14:63: error: unknown key 'limit-of-rebuild' in raid; known here: level, drives, spares, "
+         "chunk, consistency, bitmap, journal, engine, stripe-cache, reads-through-parity, "
+         "speed-limit-min, speed-limit-max"},
         {"engine: md", "engine: linux-host",
          "14:59: error: part 'linux-host' is of kind host-stack; expected raid-engine"},
         {"engine: md", "engine: md, stripe-cache: 0",
@@ -207,6 +225,9 @@ TEST_CASE("mistakes in the timeline") {
     check({
         {"fail box/ssd/0", "fail main",
          "20:5: error: cannot fail 'main'; a drive can fail or be pulled, an array be scrubbed"},
+        {"fail box", "fial box",
+         "20:14: error: 'fial' is nothing the timeline can do; it can fail, pull, scrub, unplug, "
+         "plug, silence, restore, power-off, power-on; did you mean 'fail'?"},
         {"fail box/ssd/0", "scrub box/ssd/0",
          "20:5: error: cannot scrub 'box/ssd/0'; a drive can fail or be pulled, an array be "
          "scrubbed"},
@@ -238,6 +259,17 @@ TEST_CASE("mistakes in the run") {
     CHECK(error_of(replaced(replaced(sound, "timeline:\n  - at 1 ms: fail box/ssd/0\n", ""),
                             "duration: 5ms", "until: timeline")) ==
           "mine.yaml:20:3: error: 'until: timeline' needs a timeline");
+}
+
+TEST_CASE("an event after the end of the run is noted with its line") {
+    CHECK(scenario_of(sound).notes.empty());
+    const auto notes = [](const Settings& settings) { return scenario_of(sound, settings).notes; };
+    CHECK(notes({"run/duration=1ms"}) ==
+          std::vector<std::string>{"mine.yaml:20:5: the run ends at 1 ms, before this event; make "
+                                   "run/duration longer"});
+    CHECK(notes({"run/duration=1ms", "run/warm-up=1ms"}).empty()); // measured from 1 ms on
+    CHECK(notes({"run/duration=1ms", "run/until=timeline"}).size() == 1);
+    CHECK(notes({"run/duration=1ms", "run/until=confident"}).empty()); // its end is not known
 }
 
 TEST_CASE("with several machines it must be said where an array and a load are") {
@@ -287,6 +319,13 @@ TEST_CASE("a mistake in a fio job file stands in the job file") {
                        ":4:4: error: 'randrad' is not one of: read, write, randread, randwrite, "
                        "rw, readwrite, randrw; did you mean 'randread'?\n" +
                        yaml + ":17:36: error: '0' is out of range; expected 1 to 65536");
+    // A key of the scenario's own takes the place of the job file's, and a note says so.
+    std::ofstream(folder.file("mine.fio")) << "[a]\nrw=randread\niodepth=4\n";
+    const Scenario both = load_scenario(yaml, {{"loads/users/fio/iodepth=2"}, parts_folder()});
+    CHECK(both.loads[0].jobs[0].iodepth == 2);
+    CHECK(both.notes == std::vector<std::string>{"--set:1:25: fio key 'iodepth' holds here, not "
+                                                 "the one in " +
+                                                 folder.file("mine.fio")});
     // The hash covers the job file's text.
     const auto hash = [&](const char* jobs) {
         std::ofstream(folder.file("mine.fio")) << jobs;

@@ -138,7 +138,7 @@ public:
         for (const Setting& s : section.settings) {
             if (complaints_.all().size() >= max_complaints) return;
             if (!seen.insert(canonical(s.key)).second)
-                file_.notes.push_back({s.key_place, s.key, "is given twice; the later one holds"});
+                file_.notes.push_back({s.key_place, s.key, std::string(given_twice)});
             if (s.key != "kb_base") take(s, draft);
         }
         if (global) defaults_ = std::move(draft);

@@ -158,6 +158,7 @@ struct Remark {
     std::string key;
     std::string text; // empty in `ignored`
 };
+inline constexpr std::string_view given_twice = "is given twice; the later one holds"; // a note
 struct JobFile {
     std::vector<Job> jobs;
     std::vector<Remark> ignored; // known to fio, without effect on the workload model
