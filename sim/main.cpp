@@ -59,6 +59,14 @@ ScenarioOptions scenario_options(const RunOptions& o) {
 }
 Scenario load(const RunOptions& o) { return load_scenario(o.file, scenario_options(o)); }
 
+// The first Ctrl-C ends the run with what there is, the second the program.
+void stop_on_interrupt() {
+    std::signal(SIGINT, [](int) {
+        interrupted = 1;
+        std::signal(SIGINT, SIG_DFL);
+    });
+}
+
 bool show_progress(const Progress& p) {
     if (isatty(STDERR_FILENO))
         std::fprintf(stderr, "\r%-100s",
@@ -129,7 +137,7 @@ int run_verb(RunOptions o) {
     control.settings = scenario_options(o).settings;
     control.iolog = o.iolog;
     control.progress = o.quiet ? [](const Progress&) { return interrupted == 0; } : show_progress;
-    std::signal(SIGINT, [](int) { interrupted = 1; });
+    stop_on_interrupt();
     const RunResult result = run(scenario, control);
     clear_progress();
     if (!o.quiet) std::fputs(to_text(result).c_str(), stdout);
@@ -183,7 +191,7 @@ int topology_verb(const RunOptions& o, bool run) {
     t.control.progress = show_progress;
     const Scenario scenario = load(o);
     for (const std::string& note : scenario.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
-    if (run) std::signal(SIGINT, [](int) { interrupted = 1; });
+    if (run) stop_on_interrupt();
     const int code = topology(scenario, t);
     clear_progress();
     return code;

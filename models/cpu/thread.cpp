@@ -71,7 +71,11 @@ void Thread::start(Job& job, Duration wake_up) {
     locking_ = false;
     started_ = p_.calendar_.now() + wake_up;
     // Sharing sees the wake-up as part of the work; with a core of one's own it is only a delay.
-    if (job.work.lock) job.work.busy = uneven(job.work.busy);
+    if (job.work.lock) {
+        const Duration drawn = uneven(job.work.busy);
+        p_.chance_ += drawn - job.work.busy;
+        job.work.busy = drawn;
+    }
     if (shared_) shared_->arrive(*this, wake_up + job.work.busy);
     else p_.calendar_.schedule(*this, started_ + job.work.busy);
 }

@@ -37,6 +37,8 @@ public:
     uint32_t running_on() const { return running_on_; }
     Duration busy() const; // of all logical CPUs, spinning included
     const Ledger& ledger() const { return ledger_; }
+    // What cores were asked for beyond the ledger, by chance; may be less than nothing.
+    Duration chance() const { return chance_; }
 
 private:
     friend class Thread;
@@ -45,6 +47,7 @@ private:
     ProcessorOptions options_;
     PriceList prices_;
     Ledger ledger_{};
+    Duration chance_;
     uint32_t running_on_ = 0;
     std::deque<Thread> threads_;
     std::vector<CpuSet> sets_; // that threads are held to, each once

@@ -129,11 +129,11 @@ void add_little(RunResult& r, const std::vector<std::unique_ptr<LoadObserver>>& 
 // busy for is work done for nothing. Threads that share a core may be busy for longer than they
 // owe: hyperthreads.
 void add_cpu_accounting(RunResult& r, const std::vector<CpuUse>& whole_run) {
-    constexpr double allowed = 0.01; // work before a lock is drawn unevenly around what is owed
+    constexpr double allowed = 0.001;
     double worst = 0;
     std::string where;
     for (const CpuUse& c : whole_run) {
-        Duration owed;
+        Duration owed = c.chance;
         for (const Duration d : c.by_operation) owed += d;
         if (owed <= Duration()) continue;
         const double unpaid = 1 - c.busy.in_seconds() / owed.in_seconds();
@@ -141,10 +141,10 @@ void add_cpu_accounting(RunResult& r, const std::vector<CpuUse>& whole_run) {
         worst = unpaid;
         where = c.where;
     }
-    r.checks.push_back({"cpu", worst <= allowed, worst, allowed,
-                        worst <= allowed ? "CPU time accounted for"
-                                         : percent(worst) + " of what code owes " + where +
-                                               " kept no core busy"});
+    r.checks.push_back(
+        {"cpu", worst <= allowed, worst, allowed,
+         worst <= allowed ? "CPU time accounted for"
+                          : percent(worst) + " of what code owes " + where + " kept no core busy"});
 }
 
 void add_accounting(RunResult& r, const std::vector<std::unique_ptr<fio::Load>>& loads) {

@@ -163,9 +163,9 @@ void Run::check_overlap() const {
     }
 }
 
-// Arrivals that nobody waits for must not fill the memory.
+// Arrivals that nobody waits for must not fill the memory, nor take long to end after the run.
 void Run::limit_open_loads(Conductor& conductor) {
-    constexpr uint64_t most_bytes = 2'000'000'000, bytes_beside_data = 1000;
+    constexpr uint64_t most_bytes = 2'000'000'000, bytes_beside_data = 1000, most_blocks = 4 << 20;
     for (size_t i = 0; i < s_.loads.size(); i++) {
         const LoadSchema& l = s_.loads[i];
         if (!l.open) continue;
@@ -174,7 +174,8 @@ void Run::limit_open_loads(Conductor& conductor) {
         for (const fio::Job& j : l.jobs)
             for (const fio::BlockSizes& b : {j.block.read, j.block.write})
                 largest = std::max(largest, static_cast<uint64_t>(b.largest() / g.block));
-        uint64_t most = most_bytes / (bytes_beside_data + largest * g.payload);
+        uint64_t most = std::min(most_bytes / (bytes_beside_data + largest * g.payload),
+                                 most_blocks / std::max<uint64_t>(largest, 1));
         if (s_.run.until == Until::confident) most = std::min(most, Conductor::most_in_flight);
         observers_[i]->limit_in_flight(
             most, [&conductor, &l, most] { conductor.overflow(l.name, most); });

@@ -274,8 +274,8 @@ std::vector<StationDescription> SimTestbed::stations() const {
 std::vector<CpuUse> SimTestbed::cpus() const {
     std::vector<CpuUse> all;
     for (const auto& [name, m] : machines_)
-        all.push_back(
-            {name, m->processor.logical_cpus(), m->processor.busy(), m->processor.ledger()});
+        all.push_back({name, m->processor.logical_cpus(), m->processor.busy(),
+                       m->processor.ledger(), m->processor.chance()});
     return all;
 }
 } // namespace

@@ -21,6 +21,7 @@ struct CpuUse {
     uint32_t logical_cpus = 1;
     Duration busy;
     Ledger by_operation{};
+    Duration chance = {}; // busy beyond that
 };
 
 class Testbed {
