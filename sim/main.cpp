@@ -41,7 +41,8 @@ std::string command_of(const RunOptions& o, uint64_t seed) {
     std::string c = "storlab run " + quoted(o.file) + " --seed " + std::to_string(seed);
     for (const std::string& s : o.settings) c += " --set " + quoted(s);
     if (!o.duration.empty()) c += " --duration " + o.duration;
-    if (o.world != "sim") c += " --world " + o.world + " --dir " + quoted(o.folder);
+    if (o.world != "sim") c += " --world " + o.world;
+    if (!o.folder.empty()) c += " --dir " + quoted(o.folder);
     if (o.quick) c += " --quick";
     return c;
 }
@@ -126,13 +127,13 @@ int run_verb(RunOptions o) {
     RunControl control;
     control.real = o.world == "real";
     control.quick = o.quick;
+    control.command = command_of(o, scenario.run.seed); // without a folder that will be gone
     ScratchFolder scratch;
     if (control.real && o.folder.empty()) {
         scratch.make();
         o.folder = scratch.path;
     }
     control.folder = o.folder;
-    control.command = command_of(o, scenario.run.seed);
     control.program = "/proc/self/exe";
     control.settings = scenario_options(o).settings;
     control.iolog = o.iolog;

@@ -141,6 +141,18 @@ def test_settings_of_the_run(t):
     t.check(out.returncode == FINE and "seed 4" in out.stdout, "and by --seed and --duration", out)
 
 
+def test_the_real_world_repeats(t):
+    tiny = t.file("real.yaml", TINY)
+    real = ["run", tiny, "--world", "real", "--set", "loads/users/fio/iodepth=1"]
+    out = t.run(*real)
+    t.check(out.returncode == FINE and "--world real" in out.stdout and "--dir" not in out.stdout,
+            "a folder that is gone is not in the repeating command", out)
+    folder = t.path("kept")
+    os.mkdir(folder)
+    out = t.run(*real, "--dir", folder)
+    t.check(f"--dir '{folder}'" in out.stdout, "one that was given is", out)
+
+
 def test_what_is_worth_a_note(t):
     late = t.file("late.yaml", TINY.replace("run: {", "timeline: [at 1 s: fail box/ssd/0]\nrun: {"))
     place = place_of(open(late, encoding="utf-8").read(), "at 1 s")

@@ -4,6 +4,7 @@
 #include "sim/kernel/calendar.hpp"
 #include "sim/real/real_world.hpp"
 #include "sim/report/write_file.hpp"
+#include "sim/scenario/build.hpp"
 #include "sim/scenario/conductor.hpp"
 #include "sim/scenario/findings.hpp"
 #include "sim/scenario/real_hosts.hpp"
@@ -134,29 +135,15 @@ void Run::check_buffers(const LoadSchema& l) const {
                                       "depth smaller");
 }
 
-// A slice is smaller than the real thing: I/Os in flight must not meet in it more often than there.
 void Run::check_overlap() const {
-    constexpr double most = 0.001;
-    if (bed_.slice().scale == 1) return;
+    const uint64_t scale = bed_.slice().scale;
+    if (scale == 1) return;
     for (const LoadSchema& l : s_.loads) {
-        bool writes = false;
-        int64_t largest = 0;
-        for (const fio::Job& j : l.jobs) {
-            writes |= j.writes() && j.is_random();
-            largest = std::max(largest, j.block.of(j.writes()).largest().count());
-        }
-        if (!writes || l.open) continue;
-        double volume = 0;
-        for (const std::string& name : l.to) {
-            const Geometry g = bed_.target(name).geometry();
-            volume += static_cast<double>(g.blocks) * static_cast<double>(g.block.count());
-        }
-        const int64_t depth = l.in_flight();
-        const double overlap = static_cast<double>(depth) * static_cast<double>(largest) / volume;
-        if (overlap > most)
+        const double overlap = covered_by_writes(l, s_, scale);
+        if (overlap > most_covered)
             throw InputError(
                 l.place,
-                "at scale " + std::to_string(bed_.slice().scale) + " the " + std::to_string(depth) +
+                "at scale " + std::to_string(scale) + " the " + std::to_string(l.in_flight()) +
                     " I/Os in flight cover " + std::to_string(overlap * 100).substr(0, 4) +
                     " % of the slice, more than 0.1 %: they would meet as they do not on real "
                     "drives; set a smaller run/scale");
