@@ -21,7 +21,7 @@ public:
         const Instant end = calendar_.now() + at_most;
         while (!done() && !calendar_.empty() && calendar_.now() < end) {
             Event* const e = calendar_.pop(end);
-            if (!e) return;
+            if (!e) return calendar_.advance_to(end); // the wheel has turned so far
             e->fire(*e);
         }
     }

@@ -103,3 +103,15 @@ TEST_CASE("a silence is told in the phase it falls into, and as a whole where it
     CHECK_THAT(to_text(r), Contains("nothing for "));
     CHECK_THAT(to_text(r), Contains("nothing ended"));
 }
+
+TEST_CASE("a closed load whose paths are all gone at the end of the run ends") {
+    for (const Way& way : {Way{}, nvme_tcp_way, iscsi_way}) {
+        INFO(way.protocol);
+        const std::string text = replaced(two_ways(way, "at 1 s: power-off storage", 3),
+                                          "arrivals: open", "arrivals: closed");
+        const RunResult r = run_of(text);
+        CHECK(r.loads[0].in_flight_at_end > 0);
+        CHECK(r.phases.size() == 2);
+        CHECK_FALSE(failed(r));
+    }
+}
