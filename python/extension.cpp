@@ -5,6 +5,7 @@
 #include "sim/base/error.hpp"
 #include "sim/report/text.hpp"
 #include "sim/scenario/catalogue_text.hpp"
+#include "sim/scenario/knee.hpp"
 #include "sim/scenario/part.hpp"
 #include "sim/scenario/run.hpp"
 #include <pybind11/pybind11.h>
@@ -35,7 +36,9 @@ struct Outcome {
     bool failed = false;
 };
 
-Outcome outcome_of(const Source& source, const RunWish& wish, const std::atomic<bool>& stop) {
+using Work = std::function<Outcome(const std::atomic<bool>& stop)>;
+
+Outcome run_of(const Source& source, const RunWish& wish, const std::atomic<bool>& stop) {
     const Scenario scenario = source.read(); // of this thread: parts remember what was read of them
     RunControl control;
     control.real = wish.real;
@@ -47,6 +50,13 @@ Outcome outcome_of(const Source& source, const RunWish& wish, const std::atomic<
     JsonOptions one_line;
     one_line.indent = -1;
     return {to_json(result, one_line), to_text(result), failed(result)};
+}
+
+Outcome knee_of(const Source& source, const KneeOptions& wish, const std::atomic<bool>& stop) {
+    KneeOptions options = wish;
+    options.go_on = [&] { return !stop; };
+    const KneeReport report = find_knee(source.read(), options);
+    return {knee_json(report), knee_text(report), curve_of(report).empty()};
 }
 
 // Never destroyed: its thread outlives every static object.
@@ -75,10 +85,10 @@ void after_fork_in_child() {
 
 // A signal's exception passes when the run has stopped, with what there is as its __dict__ entry
 // "storlab_outcome".
-Outcome run_source(const Source& source, const RunWish& wish) {
+Outcome simulate(const Work& work) {
     auto outcome = std::make_shared<Outcome>();
     const auto job = std::make_shared<SimulatorJob>(
-        [=](const std::atomic<bool>& stop) { *outcome = outcome_of(source, wish, stop); });
+        [=](const std::atomic<bool>& stop) { *outcome = work(stop); });
     simulator().add(job);
     std::optional<py::error_already_set> signalled;
     constexpr std::chrono::milliseconds look_for_signals{50};
@@ -161,9 +171,24 @@ PYBIND11_MODULE(_storlab, m) {
             "run",
             [](const Source& source, bool real, bool quick, std::string folder,
                std::string command) {
-                return run_source(source, {real, quick, std::move(folder), std::move(command)});
+                const RunWish wish{real, quick, std::move(folder), std::move(command)};
+                return simulate(
+                    [=](const std::atomic<bool>& stop) { return run_of(source, wish, stop); });
             },
-            py::arg("real"), py::arg("quick"), py::arg("folder"), py::arg("command"));
+            py::arg("real"), py::arg("quick"), py::arg("folder"), py::arg("command"))
+        .def(
+            "knee",
+            [](const Source& source, std::string load, bool open, const std::string& target,
+               std::optional<int64_t> up_to) {
+                KneeOptions wish;
+                wish.load = std::move(load);
+                wish.open = open;
+                wish.up_to = up_to;
+                if (!target.empty()) wish.target = parse_target(target);
+                return simulate(
+                    [=](const std::atomic<bool>& stop) { return knee_of(source, wish, stop); });
+            },
+            py::arg("load"), py::arg("open"), py::arg("target"), py::arg("up_to"));
     m.def("part_names", &part_names, py::arg("folder"));
     follow_the_process();
 }

@@ -18,6 +18,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <unistd.h>
 
 namespace {
@@ -128,6 +129,8 @@ int run_verb(RunOptions o) {
     control.real = o.world == "real";
     control.quick = o.quick;
     control.command = command_of(o, scenario.run.seed); // without a folder that will be gone
+    if (control.real && !o.folder.empty() && !std::filesystem::is_directory(o.folder))
+        throw InputError({"--dir", 0, 0}, in_quotes(o.folder) + " is no folder; create it first");
     ScratchFolder scratch;
     if (control.real && o.folder.empty()) {
         scratch.make();
@@ -229,10 +232,22 @@ void add_settings(CLI::App& verb, RunOptions& o) {
         ->type_size(1)
         ->allow_extra_args(false);
 }
+void add_seed(CLI::App& verb, RunOptions& o) {
+    const CLI::Validator whole(
+        [](const std::string& text) {
+            const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+            return digits && text.size() <= std::numeric_limits<int64_t>::digits10
+                       ? std::string()
+                       : in_quotes(text) + "; expected a whole number of up to 18 digits";
+        },
+        "");
+    verb.add_option("--seed", o.seed, "seed of all random streams (default: the scenario's, or 1)")
+        ->check(whole);
+}
 CLI::App* add_run(CLI::App& app, RunOptions& o) {
     CLI::App* const c = app.add_subcommand("run", "run a scenario and print the answer");
     add_settings(*c, o);
-    c->add_option("--seed", o.seed, "seed of all random streams (default: the scenario's, or 1)");
+    add_seed(*c, o);
     c->add_option("--world", o.world, "sim, or real: the same arrays over files")
         ->check(CLI::IsMember({"sim", "real"}));
     c->add_option("--dir", o.folder,
@@ -260,7 +275,7 @@ CLI::App* add_knee(CLI::App& app, RunOptions& o, KneeOptions& k, std::string& ta
     c->add_flag("--open", k.open, "vary arrivals a second instead of I/Os in flight");
     c->add_option("--up-to", k.up_to,
                   "most I/Os in flight (default: four times the scenario's, at least 256)");
-    c->add_option("--seed", o.seed, "seed of all random streams");
+    add_seed(*c, o);
     c->add_option("--json", o.json, "write the figures to this file");
     return c;
 }
@@ -269,8 +284,8 @@ CLI::App* add_sensitivity(CLI::App& app, RunOptions& o, SensitivityOptions& s) {
         "sensitivity", "which assumed or fitted value moves the answer most, each alone by 20 %");
     add_settings(*c, o);
     c->add_option("--only", s.only, "only values of parts that match, e.g. 'scst-target/*'");
-    c->add_option("--top", s.top, "rows to print (default: 15)");
-    c->add_option("--seed", o.seed, "seed of all random streams");
+    c->add_option("--top", s.top, "rows to print (default: 15)")->check(CLI::Range(1, 10000));
+    add_seed(*c, o);
     c->add_option("--duration", o.duration,
                   "measure for so long each time, instead of until confident");
     c->add_option("--json", o.json, "write the figures to this file");
@@ -294,7 +309,7 @@ CLI::App* add_topology(CLI::App& app, RunOptions& o, bool& run_first) {
         c->add_flag("--run", run_first, "run it, and show how busy everything was");
     c->add_option("--json", o.json, "show that of an earlier run, from its --json")
         ->excludes(run_now);
-    c->add_option("--seed", o.seed, "seed of all random streams");
+    add_seed(*c, o);
     return c;
 }
 CLI::App* add_validate(CLI::App& app, ValidateOptions& v) {

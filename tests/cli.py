@@ -218,6 +218,23 @@ def test_seeds_and_json(t):
             "and leaves no file or folder")
 
 
+def test_odd_options(t):
+    tiny = t.file("tiny.yaml", TINY)
+    for seed in ("-1", "18446744073709551616", "1e3", "99999999999999999999999"):
+        out = t.run("run", tiny, "--seed", seed)
+        t.check(out.returncode == WRONG_INPUT and "--seed" in out.stderr and seed in out.stderr,
+                f"--seed {seed} is refused by its name", out)
+    out = t.run("run", tiny, "--world", "real", "--dir", t.path("nowhere"))
+    t.check(out.returncode == WRONG_INPUT and "--dir: error:" in out.stderr and
+            "no folder; create it first" in out.stderr, "a folder that is missing", out)
+    out = t.run("run", tiny, "--set", "loads/users/fio/bs=1g", "--set", "loads/users/fio/iodepth=32",
+                "--set", "run/scale=1")
+    t.check(out.returncode == WRONG_INPUT and "make blocks or depth smaller" in out.stderr,
+            "more blocks in flight than is good", out)
+    out = t.run("run", tiny, "--duration", "1us", "--set", "run/warm-up=0s")
+    t.check(out.returncode == FINE and "±" not in out.stdout, "no I/O, no precision", out)
+
+
 def test_quiet(t):
     tiny, path = t.file("tiny.yaml", TINY), t.path("quiet.json")
     out = t.run("run", tiny, "--quiet", "--json", path)
@@ -285,6 +302,9 @@ def test_sensitivity(t):
     out = t.run("sensitivity", tiny, "--only", "nobody/*")
     t.check(out.returncode == WRONG_INPUT and "no assumed or fitted value" in out.stderr,
             "a pattern that matches nothing", out)
+    for top in ("0", "-1"):
+        out = t.run("sensitivity", tiny, "--top", top)
+        t.check(out.returncode == WRONG_INPUT and "--top" in out.stderr, f"--top {top}", out)
 
 
 class Yaml12(yaml.SafeLoader):

@@ -120,9 +120,9 @@ void ModelDisk::begin_read(uint64_t sector, uint32_t count, ReadMark& mark) {
 uint32_t ModelDisk::end_read(uint64_t sector, uint32_t count, const std::byte* data,
                              const ReadMark& mark) {
     moment_++;
+    verified_++;
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < count; i++, data += payload_) {
-        verified_++;
         const uint32_t entry = entries_[sector + i];
         if ((entry & 3) == several) {
             if (read_overlap(sector + i, data, mark.moment, mark.since[i])) continue;
@@ -138,7 +138,7 @@ uint32_t ModelDisk::end_read(uint64_t sector, uint32_t count, const std::byte* d
         report(sector + i, data, mark.since[i], newest);
         wrong++;
     }
-    mismatches_ += wrong;
+    mismatches_ += wrong > 0;
     return wrong;
 }
 

@@ -46,8 +46,8 @@ public:
     // Sectors whose contents are wrong.
     uint32_t end_read(uint64_t sector, uint32_t count, const std::byte* data, const ReadMark& mark);
 
-    uint64_t verified() const { return verified_; } // sectors read and compared
-    uint64_t mismatches() const { return mismatches_; }
+    uint64_t verified() const { return verified_; }     // reads compared
+    uint64_t mismatches() const { return mismatches_; } // reads that differed
     const std::vector<std::string>& first_mismatches() const { return first_; }
     uint64_t overlaps() const { return overlaps_; } // writes issued onto a write in flight
     bool written(uint64_t sector) const { return entries_[sector] != 0; }

@@ -18,6 +18,7 @@ checks are wrong is a RunFailed, with its result. The same scenario, settings an
 """
 from ._storlab import version as __version__
 from .errors import Complaint, InputError, RunFailed
+from .knee import Knee, KneePoint, Within
 from .results import (
     Assumption, Bottleneck, Bound, Check, Cpu, Cut, Flow, FullSize, Integrity, Latency, Load, Mark,
     Phase, Result, Series, Span, Station)
@@ -25,5 +26,5 @@ from .testbed import Testbed, from_text, load, parts
 
 __all__ = [
     "Assumption", "Bottleneck", "Bound", "Check", "Complaint", "Cpu", "Cut", "Flow", "FullSize",
-    "InputError", "Integrity", "Latency", "Load", "Mark", "Phase", "Result", "RunFailed", "Series",
-    "Span", "Station", "Testbed", "__version__", "from_text", "load", "parts"]
+    "InputError", "Integrity", "Knee", "KneePoint", "Latency", "Load", "Mark", "Phase", "Result",
+    "RunFailed", "Series", "Span", "Station", "Testbed", "Within", "__version__", "from_text", "load", "parts"]

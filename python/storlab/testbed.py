@@ -8,6 +8,7 @@ from typing import List, Mapping, Optional, Tuple, Union
 
 from . import _storlab
 from .errors import RunFailed
+from .knee import Knee
 from .results import Result
 
 Value = Union[str, int, float, bool]
@@ -133,6 +134,30 @@ class Testbed:
         if result.failed:
             raise RunFailed(result)
         return result
+
+    def knee(self, target: str = "", *, load: str = "", open_loop: bool = False,
+             up_to: Optional[int] = None, seed: Optional[int] = None) -> Knee:
+        """Varies a load: where its latency bends, and how much of it meets a target.
+
+        target: a latency to stay within, "p99=1ms" or "mean=300us".
+        load: which load to vary, where there are several.
+        open_loop: vary arrivals a second instead of I/Os in flight.
+        up_to: most I/Os in flight; else four times the scenario's, at least 256.
+
+        Each level is a run, one after the other; the command line does several at once. InputError:
+        it is wrong. KeyboardInterrupt: the exception's ``result`` is what there was.
+        """
+        settings = self._settings
+        if seed is not None:
+            settings += (("run/seed", _text_of("run/seed", seed)),)
+        try:
+            outcome = self._source(settings).knee(load, open_loop, target, up_to)
+        except BaseException as stopped:
+            ran = getattr(stopped, "__dict__", {}).pop("storlab_outcome", None)
+            if ran is not None:
+                setattr(stopped, "result", Knee(ran.text, ran.json))
+            raise
+        return Knee(outcome.text, outcome.json)
 
     def _command(self, seed: int, duration: Optional[str], quick: bool, world: str,
                  folder: Optional[str]) -> str:

@@ -77,7 +77,7 @@ Row load_row(const std::string& name, const FlowResult& flow, Duration measured,
     };
     const double megabytes = rate(static_cast<double>(flow.bytes)) * 1e-6;
     std::string iops = format_count(rate(static_cast<double>(latency.count())));
-    if (ci) iops += fmt::format("  ±{:.1f}%", *ci * 100);
+    if (ci && !latency.empty()) iops += fmt::format("  ±{:.1f}%", *ci * 100);
     return {name,
             iops,
             fmt::format("{:.{}f}", megabytes, megabytes < 100 ? 1 : 0),

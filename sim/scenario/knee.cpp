@@ -126,6 +126,7 @@ private:
     const LoadSchema& varied(const Scenario& s) const;
     int64_t most_that_fits(int64_t asked);
     void run_at(const std::vector<double>& amounts, bool open);
+    std::vector<RunAnswer> answers_of(const std::vector<std::function<RunAnswer()>>& jobs) const;
     void closed();
     void open();
     void refine();
@@ -188,20 +189,40 @@ void Sweep::run_at(const std::vector<double>& amounts, bool open) {
         const double load = open ? amount : static_cast<double>(varied(s).in_flight());
         if (there(load)) continue;
         loads.push_back(load);
-        jobs.push_back([s] { return answer_of(run(s, {})); });
+        jobs.push_back([this, s] {
+            RunControl control;
+            if (o_.go_on) control.progress = [this](const Progress&) { return o_.go_on(); };
+            return answer_of(run(s, control));
+        });
     }
-    ProcessOptions p;
-    p.at_once = processes_at_once();
-    const bool terminal = isatty(STDERR_FILENO);
-    p.told = [&](size_t done) {
-        if (terminal) std::fprintf(stderr, "\r%zu of %zu points", done, jobs.size());
-    };
-    std::vector<RunAnswer> answers = run_in_processes(jobs, p);
-    if (terminal) std::fprintf(stderr, "\r%-30s\r", "");
+    std::vector<RunAnswer> answers = answers_of(jobs);
     for (size_t i = 0; i < loads.size(); i++)
         report_.points.push_back({loads[i], std::move(answers[i])});
     std::sort(report_.points.begin(), report_.points.end(),
               [](const KneePoint& a, const KneePoint& b) { return a.load < b.load; });
+}
+
+std::vector<RunAnswer>
+Sweep::answers_of(const std::vector<std::function<RunAnswer()>>& jobs) const {
+    if (!o_.go_on) {
+        ProcessOptions p;
+        p.at_once = processes_at_once();
+        const bool terminal = isatty(STDERR_FILENO);
+        p.told = [&](size_t done) {
+            if (terminal) std::fprintf(stderr, "\r%zu of %zu points", done, jobs.size());
+        };
+        std::vector<RunAnswer> answers = run_in_processes(jobs, p);
+        if (terminal) std::fprintf(stderr, "\r%-30s\r", "");
+        return answers;
+    }
+    std::vector<RunAnswer> answers(jobs.size());
+    for (size_t i = 0; i < jobs.size(); i++) {
+        try {
+            if (o_.go_on()) answers[i] = jobs[i]();
+            else answers[i].failure = "stopped before it";
+        } catch (const std::exception& error) { answers[i].failure = error.what(); }
+    }
+    return answers;
 }
 
 void Sweep::closed() {
@@ -279,11 +300,15 @@ KneeReport Sweep::go() {
 }
 } // namespace
 
-int knee(const Scenario& s, const KneeOptions& o) {
+KneeReport find_knee(const Scenario& s, const KneeOptions& o) {
     if (o.up_to && (*o.up_to < 1 || static_cast<double>(*o.up_to) > most_in_flight))
         throw InputError({"--up-to", 0, 0}, fmt::format("{} I/Os in flight; expected 1 to {}",
                                                         *o.up_to, most_in_flight));
-    const KneeReport report = Sweep(s, o).go();
+    return Sweep(s, o).go();
+}
+
+int knee(const Scenario& s, const KneeOptions& o) {
+    const KneeReport report = find_knee(s, o);
     std::fputs(knee_text(report).c_str(), stdout);
     if (!o.json.empty()) write_whole_file(o.json, knee_json(report));
     return curve_of(report).empty() ? 1 : 0;

@@ -6,6 +6,7 @@
 #include "sim/analysis/knee.hpp"
 #include "sim/scenario/schema.hpp"
 #include "sim/scenario/validate_runs.hpp"
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct KneeOptions {
     std::optional<LatencyTarget> target;
     std::optional<int64_t> up_to; // I/Os in flight
     std::string json;             // file for the figures
+    // Given: the runs are done in this process, one after the other, while it says so. Otherwise
+    // several at once, each in a process of its own.
+    std::function<bool()> go_on;
 };
 
 struct KneePoint {
@@ -44,7 +48,8 @@ std::vector<CurvePoint> curve_of(const KneeReport& report);
 // A copy of the scenario with so much load; clones of a job share it.
 Scenario with_load(const Scenario& scenario, const std::string& load, bool open, double amount);
 
-int knee(const Scenario& scenario, const KneeOptions& options); // prints; the exit code
+KneeReport find_knee(const Scenario& scenario, const KneeOptions& options); // InputError
+int knee(const Scenario& scenario, const KneeOptions& options);             // prints; the exit code
 std::string knee_text(const KneeReport& report);
 std::string knee_json(const KneeReport& report);
 

@@ -172,16 +172,39 @@ private:
 
 namespace {
 
+// How many bytes the character there takes in UTF-8; 0 if it is none.
+size_t utf8_bytes(std::string_view text, size_t at) {
+    const auto byte = [&](size_t i) {
+        return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;
+    };
+    const unsigned first = byte(0), second = byte(1);
+    const size_t n = first < 0x80   ? 1
+                     : first < 0xc2 ? 0
+                     : first < 0xe0 ? 2
+                     : first < 0xf0 ? 3
+                     : first < 0xf5 ? 4
+                                    : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((byte(i) & 0xc0) != 0x80) return 0;
+    const bool too_long = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    const bool no_character = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+    return too_long || no_character ? 0 : n;
+}
 void check_text(std::string_view text, const std::string& name) {
     if (text.size() > most_text)
         throw InputError({name, 0, 0}, "larger than " + format_size(Bytes(most_text)));
     int line = 1, column = 1;
-    for (const char c : text) {
+    for (size_t i = 0, bytes = 0; i < text.size(); i += bytes) {
+        const char c = text[i];
         const auto byte = static_cast<unsigned char>(c);
         if ((byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7f)
             throw InputError({name, line, column},
                              "byte " + std::to_string(byte) + " does not belong in a text file");
-        column++;
+        bytes = utf8_bytes(text, i);
+        if (bytes == 0)
+            throw InputError({name, line, column}, "byte " + std::to_string(byte) +
+                                                       " is no UTF-8, which a scenario is in");
+        column += static_cast<int>(bytes);
         if (c == '\n') line++, column = 1;
     }
 }

@@ -116,19 +116,25 @@ void Run::build_load(size_t i, size_t n) {
 
 void Run::check_buffers(const LoadSchema& l) const {
     constexpr int64_t most_ios = 1 << 18;
-    constexpr double most_bytes = 2e9;
+    constexpr double most_bytes = 2e9, most_blocks = 4 << 20;
     int64_t ios = 0;
-    double bytes = 0;
+    double bytes = 0, blocks = 0;
     const Geometry g = bed_.target(l.to.front()).geometry();
     for (const fio::Job& j : l.jobs) {
         const int64_t n = fio::effective_depth(j).total;
         const Bytes largest = std::max(j.block.read.largest(), j.block.write.largest());
         ios += n;
-        bytes += static_cast<double>(n) * static_cast<double>(largest / g.block) * g.payload;
+        const double of_these = static_cast<double>(n) * static_cast<double>(largest / g.block);
+        blocks += of_these;
+        bytes += of_these * g.payload;
     }
     if (ios > most_ios)
         throw InputError(l.place, "the load has " + std::to_string(ios) +
                                       " I/Os in flight; storlab takes " + std::to_string(most_ios));
+    if (blocks > most_blocks)
+        throw InputError(l.place, "the " + std::to_string(ios) + " I/Os in flight are of " +
+                                      format_count(blocks) + " blocks; storlab takes " +
+                                      format_count(most_blocks) + ": make blocks or depth smaller");
     if (bytes > most_bytes)
         throw InputError(l.place, "the buffers of " + std::to_string(ios) +
                                       " I/Os in flight would fill the memory; make blocks or "

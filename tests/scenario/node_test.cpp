@@ -191,6 +191,15 @@ TEST_CASE("what YAML allows and a scenario has no use for is refused with its pl
     CHECK(load_error("\tb: c").find("mine.yaml:1:3: error: this is no YAML: ") == 0);
     CHECK(load_error(std::string_view("a: b\nc: \0", 9)) ==
           "mine.yaml:2:4: error: byte 0 does not belong in a text file");
+    // UTF-8, and nothing that only looks like it.
+    CHECK(load_error("title: \xc3\xa9\xe2\x82\xac\xf0\x9f\x92\xbe\n") == "");
+    for (const char* text : {"\xe9", "\xff\xfe", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
+                             "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xe2\x82"}) {
+        const auto first = static_cast<unsigned char>(*text);
+        CHECK(load_error(std::string("a: b\nc: ") + text + "\n") ==
+              "mine.yaml:2:4: error: byte " + std::to_string(first) +
+                  " is no UTF-8, which a scenario is in");
+    }
 }
 
 TEST_CASE("an empty document is a value that is no map") {

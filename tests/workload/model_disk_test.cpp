@@ -39,6 +39,17 @@ TEST_CASE("a new volume holds version 0, and nothing else is accepted") {
     CHECK(f.disk.first_mismatches().size() == 2);
 }
 
+TEST_CASE("a read counts once, however large and however wrong") {
+    Fixture f;
+    ModelDisk::ReadMark mark;
+    std::vector<std::byte> zeros(4 * payload, std::byte{0x55});
+    f.disk.begin_read(2, 4, mark);
+    CHECK(f.disk.end_read(2, 4, zeros.data(), mark) == 4);
+    CHECK(f.disk.verified() == 1);
+    CHECK(f.disk.mismatches() == 1);
+    CHECK(f.disk.first_mismatches().size() == 4);
+}
+
 TEST_CASE("an acknowledged write is all a later read may see") {
     Fixture f;
     Sector w;
