@@ -122,7 +122,8 @@ def test_real_fabric(t):
 
 def test_real_fabric_ends_well(t):
     file = fabric(t, NVME)
-    nowhere = t.run("run", file, "--world", "real", "--dir", t.path("none"))
+    os.makedirs(t.path("taken/storage.ssd.0/full"))
+    nowhere = t.run("run", file, "--world", "real", "--dir", t.path("taken"))
     t.check(nowhere.returncode == WRONG_INPUT and "storage: error:" in nowhere.stderr and
             "storage.ssd.0" in nowhere.stderr, "a machine that cannot have its files", nowhere)
     late = t.run("run", file, "--world", "real", "--set",

@@ -26,5 +26,6 @@ from .testbed import Testbed, from_text, load, parts
 
 __all__ = [
     "Assumption", "Bottleneck", "Bound", "Check", "Complaint", "Cpu", "Cut", "Flow", "FullSize",
-    "InputError", "Integrity", "Knee", "KneePoint", "Latency", "Load", "Mark", "Phase", "Result",
-    "RunFailed", "Series", "Span", "Station", "Testbed", "Within", "__version__", "from_text", "load", "parts"]
+    "InputError", "Integrity", "Knee", "KneePoint", "Latency", "Load", "Mark", "Phase",
+    "Result", "RunFailed", "Series", "Span", "Station", "Testbed", "Within", "__version__",
+    "from_text", "load", "parts"]

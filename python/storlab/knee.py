@@ -14,7 +14,7 @@ from .results import _seconds
 
 @dataclass(frozen=True)
 class KneePoint:
-    """One level of the load, and what it got. Percentiles are None where there were too few I/Os."""
+    """One level of the load, and what it got. Percentiles are None where I/Os were too few."""
 
     load: float
     """I/Os in flight of a closed load, arrivals a second of an open one."""

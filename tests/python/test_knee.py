@@ -26,7 +26,8 @@ class Knees(PackageTest):
         cls.knee = cls.testbed.knee("mean=150us", up_to=64, seed=5)
 
     def test_it_is_that_of_the_command_line(self):
-        theirs, text = by_program(self.tiny, "--target", "mean=150us", "--up-to", "64", "--seed", "5")
+        theirs, text = by_program(self.tiny, "--target", "mean=150us", "--up-to", "64",
+                                  "--seed", "5")
         self.assertEqual(theirs, self.knee.to_dict())
         self.assertEqual(text, self.knee.text)
         theirs, _ = by_program(self.tiny, "--open", "--load", "users")

@@ -177,7 +177,7 @@ TEST_CASE("two processes exchange the bytes of NVMe/TCP and of iSCSI, and every 
         Load load(host, 12, 100);
         host.run_until([&] { return load.over(); });
         CHECK(load.good() == 1200);
-        CHECK(load.model.verified() > 1000);
+        CHECK(load.model.verified() > 400); // 47.5 % of 1200 commands are reads
         CHECK(load.model.mismatches() == 0);
         CHECK(host.initiator->counters().logins == 1);
         CHECK(both_clean(host));
