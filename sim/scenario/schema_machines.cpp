@@ -44,13 +44,14 @@ void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m,
         const Node count_node = f.optional("count");
         const int64_t count = count_node.as_count({1, most_drives}, 1);
         const Node state_node = f.optional("state");
-        const std::string state = state_node.as_one_of({"fresh", "filled", "steady"}, "fresh");
-        if (!state_node) // what moves writes most
-            scenario.assumptions.push_back({m.name + "/" + e.key + "/state",
-                                            "fresh",
-                                            "assumed",
-                                            "the scenario gives none; used drives write slower",
-                                            {}});
+        const std::string state = state_node.as_one_of({"fresh", "filled", "steady"}, "steady");
+        if (!state_node) // what moves writes most; and fresh drives answer reads without flash
+            scenario.assumptions.push_back(
+                {m.name + "/" + e.key + "/state",
+                 "steady",
+                 "assumed",
+                 "the scenario gives none; drives write faster while new",
+                 {}});
         const Node aged = f.optional("aged-by");
         Bytes aged_by = aged.as_size(Bytes(4096), "KiB");
         if (aged_by < Bytes(4096) || aged_by > Bytes::mib(16) ||
@@ -75,9 +76,9 @@ void read_drives(const Node& node, const Catalogue& catalogue, MachineSchema& m,
         for (int64_t i = 0; i < count; i++) {
             const std::string path = m.name + "/" + e.key + "/" + std::to_string(i);
             m.drives.push_back({path, part,
-                                state == "steady"   ? SsdState::steady
+                                state == "fresh"    ? SsdState::fresh
                                 : state == "filled" ? SsdState::filled
-                                                    : SsdState::fresh,
+                                                    : SsdState::steady,
                                 aged_by, e.key_place, behind_switch, on});
         }
     }

@@ -114,7 +114,8 @@ loads: {l: {fio: {rw: read}, to: a}}
     CHECK(has(text, "m/host is linux-host: the scenario names none"));
     CHECK(has(text, "a/raid/chunk is 64 KiB"));
     CHECK(has(text, "a/raid/engine is md"));
-    CHECK(has(text, "m/ssd/state is fresh: the scenario gives none; used drives write slower"));
+    CHECK(
+        has(text, "m/ssd/state is steady: the scenario gives none; drives write faster while new"));
     CHECK(has(text, "chosen so that the slice fits in memory"));
     CHECK(has(text, "until IOPS are known to ±1 %"));
     check_widths(text);

@@ -14,6 +14,7 @@
 using namespace storlab;
 using namespace storlab::test;
 using Catch::Matchers::Contains;
+using Catch::Matchers::WithinAbs;
 
 namespace {
 
@@ -117,6 +118,39 @@ TEST_CASE("trap: a rate cap below capacity measures the cap, and storlab says no
     CHECK(free.loads[0].effective_depth == Approx(8).epsilon(0.01));
 }
 
+// fio 3.33 does the same: 1000 and 1000 of randrw 70/30 with rate_iops=1000, at depth 1 and 8.
+TEST_CASE("trap: a rate is that of each direction, and the mix gives way to it") {
+    const auto run = [](const std::string& rates, const std::string& loop, int depth) {
+        const RunResult r =
+            run_of(one_drive,
+                   {"loads/users/fio/rw=randrw", "loads/users/fio/rwmixread=70",
+                    "loads/users/fio/rate_iops=\"" + rates + "\"", "loads/users/arrivals=" + loop,
+                    "loads/users/fio/iodepth=" + std::to_string(depth), "run/duration=1s"});
+        CHECK_FALSE(failed(r));
+        const LoadResult& l = r.loads[0];
+        return std::pair{double(l.read.latency.count()), double(l.write.latency.count())};
+    };
+    for (const char* loop : {"closed", "open"})
+        for (const int depth : {1, 8}) {
+            const double off = loop == std::string("open") ? 4 * std::sqrt(1000.0) : 2 * depth;
+            CHECK_THAT(run("1000", loop, depth).first, WithinAbs(1000, off));
+            CHECK_THAT(run("1000", loop, depth).second, WithinAbs(1000, off));
+            CHECK_THAT(run("300,700", loop, depth).first, WithinAbs(300, off));
+            CHECK_THAT(run("300,700", loop, depth).second, WithinAbs(700, off));
+        }
+    // A direction without a rate goes as fast as it can.
+    const auto [reads, writes] = run(",300", "closed", 8);
+    CHECK(reads > 10'000);
+    CHECK_THAT(writes, WithinAbs(300, 16));
+    // What does not happen has no arrivals.
+    CHECK_THAT(
+        iops(run_of(one_drive, {"loads/users/fio/rw=randrw", "loads/users/fio/rwmixread=100",
+                                "loads/users/fio/rate_iops=1000", "loads/users/arrivals=open",
+                                "loads/users/fio/rate_process=linear", "run/duration=1s"})
+                 .loads[0]),
+        WithinAbs(1000, 5));
+}
+
 TEST_CASE("trap: percentiles are merged from histograms, never averaged") {
     LoadSeries series(Duration::s(1), Instant());
     double sum_of_p99 = 0;
@@ -153,8 +187,8 @@ TEST_CASE("trap: a percentile with fewer than ten I/Os beyond it is a dash") {
 
 TEST_CASE("trap: the mean of two kinds of I/O is the latency of none") {
     // The same rate of reads to a drive that holds data and to one that has none to fetch.
-    std::string text =
-        replaced(one_drive, "drives: {ssd", "drives: {empty: {is: bench-device-gc}, ssd");
+    std::string text = replaced(one_drive, "drives: {ssd",
+                                "drives: {empty: {is: bench-device-gc, state: fresh}, ssd");
     text = replaced(text, "to: box/ssd/0", "to: \"box/ssd/0 box/empty/0\"");
     const LoadResult r = run_of(text, {"loads/users/fio/numjobs=2",
                                        "loads/users/fio/rate_iops=10000", "run/duration=100ms"})

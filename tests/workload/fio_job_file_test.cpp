@@ -199,6 +199,18 @@ TEST_CASE("bsrange and bssplit beat bs wherever it stands, as measured with fio 
     CHECK(only("bssplit=16k/100\nbs=4k\n").block.read.smallest() == Bytes(16384));
     CHECK(only("bs=8k\nbssplit=16k/100,\n").block.write.largest() == Bytes(8192));
 }
+TEST_CASE("a mix that the rates of its directions do not have is told") {
+    const JobFile one = parse("[a]\nrw=randrw\nrwmixread=70\nrate_iops=1000\n", "t.fio");
+    CHECK(noted(one, 4, "at these rates 50 % are reads, not 70; for 1000 in all write 700,300"));
+    const JobFile two = parse("[a]\nrw=rw\nrwmixwrite=70\nrate_iops=700,300\n", "t.fio");
+    CHECK(noted(two, 4, "at these rates 70 % are reads, not 30"));
+    for (const char* fine :
+         {"rw=randrw\nrwmixread=70\nrate_iops=700,300\n", "rw=randrw\nrate_iops=1000\n",
+          "rw=randrw\nrate_iops=700,300\n", "rw=randrw\nrwmixread=70\nrate_iops=700,\n",
+          "rw=randread\nrwmixread=70\nrate_iops=1000\n",
+          "rw=randrw\nrwmixread=100\nrate_iops=1000\n"})
+        CHECK(parse(std::string("[a]\n") + fine, "t.fio").notes.empty());
+}
 TEST_CASE("blank shares of bssplit divide the rest evenly") {
     CHECK(only("bssplit=4k/50:1k/:32k/\n").block.read.split ==
           shares({{4096, 50}, {1024, 25}, {32768, 25}}));

@@ -1,6 +1,7 @@
 #include "models/workload/fio/job_file.hpp"
 #include "models/workload/fio/options.hpp"
 #include <algorithm>
+#include <cmath>
 
 namespace storlab::fio {
 
@@ -19,8 +20,14 @@ Bytes Extent::of(Bytes whole) const {
     if (!percent) return bytes;
     return Bytes(static_cast<int64_t>(static_cast<__int128>(whole.count()) * *percent / 100));
 }
-bool Job::reads() const { return rw != Access::write && rw != Access::randwrite; }
-bool Job::writes() const { return rw != Access::read && rw != Access::randread; }
+bool Job::reads() const {
+    if (rw == Access::write || rw == Access::randwrite) return false;
+    return rw == Access::read || rw == Access::randread || rwmixread > 0;
+}
+bool Job::writes() const {
+    if (rw == Access::read || rw == Access::randread) return false;
+    return rw == Access::write || rw == Access::randwrite || rwmixread < 100;
+}
 bool Job::is_random() const {
     return rw == Access::randread || rw == Access::randwrite || rw == Access::randrw;
 }
@@ -50,6 +57,20 @@ void compose_blocks(const Draft& draft, Job& job) {
     }
 }
 
+// fio limits each direction by itself; a mix that its rates do not have is not kept.
+std::string mix_of_rates(const Job& job) {
+    const double read = job.rate_iops.read->per_second(), write = job.rate_iops.write->per_second();
+    const double percent = 100 * read / (read + write);
+    if (std::abs(percent - job.rwmixread) < 1) return {};
+    const auto number = [](double n) { return std::to_string(std::lround(n)); };
+    std::string text = "limits reads and writes each, as in fio: at these rates " +
+                       number(percent) + " % are reads, not " + number(job.rwmixread);
+    if (read == write)
+        text += "; for " + number(read) + " in all write " + number(read * job.rwmixread / 100) +
+                "," + number(read * (100 - job.rwmixread) / 100);
+    return text;
+}
+
 } // namespace
 
 Job finish(const Draft& draft, std::vector<Remark>& notes, Complaints& complaints) {
@@ -72,6 +93,10 @@ Job finish(const Draft& draft, std::vector<Remark>& notes, Complaints& complaint
                              " is given too and, as in fio, beats bs wherever it stands"});
     if ((job.rate.read || job.rate.write) && (job.rate_iops.read || job.rate_iops.write))
         complaints.add(place("rate_iops"), "rate and rate_iops exclude each other; keep one");
+    if (job.rate_iops.read && job.rate_iops.write && job.reads() && job.writes() &&
+        (given("rwmixread") || given("rwmixwrite")))
+        if (std::string text = mix_of_rates(job); !text.empty())
+            notes.push_back({place("rate_iops"), "rate_iops", std::move(text)});
     if (job.size && !job.size->percent && job.size->bytes < largest_block(job))
         complaints.add(place("size"), "size is " + bytes_text(job.size->bytes.count()) +
                                           ", less than one block of " +

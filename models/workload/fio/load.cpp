@@ -49,15 +49,25 @@ struct Load::Clone {
         if (job.rate_process == RateProcess::poisson) seconds *= -std::log1p(-pacing.uniform());
         return Duration::seconds(std::min(seconds, longest_wait));
     }
-    // Between arrivals of an open load: those of both directions are one stream.
+    // An open load: the arrivals of both directions are one stream, each as many as its rate.
+    double arrivals_per_second(bool write) const {
+        const auto& rate = job.rate_iops.of(write);
+        return rate && (write ? job.writes() : job.reads()) ? rate->per_second() : 0;
+    }
     Duration arrival_gap() {
-        double per_second = 0;
-        for (const bool write : {false, true})
-            if (write ? job.writes() : job.reads())
-                if (const auto& r = job.rate_iops.of(write)) per_second += r->per_second();
-        double seconds = 1 / per_second;
+        double seconds = 1 / (arrivals_per_second(false) + arrivals_per_second(true));
         if (job.rate_process == RateProcess::poisson) seconds *= -std::log1p(-pacing.uniform());
         return Duration::seconds(std::min(seconds, longest_wait));
+    }
+    Draw arrival() {
+        if (!pattern.mixed()) return pattern.next();
+        const double reads = arrivals_per_second(false);
+        return pattern.next(pacing.uniform() * (reads + arrivals_per_second(true)) >= reads);
+    }
+    // fio: of a mix, a direction that is ahead of its rate lets the other one go first.
+    void take_turns(Draw& d, Instant now) {
+        if (pattern.mixed() && due.of(d.write) > later(now, due.of(!d.write)))
+            d = pattern.next(!d.write);
     }
     // When this I/O may go. A job that fell behind its rate catches up.
     Instant slot_for(const Draw& d, Instant now) {
@@ -252,7 +262,9 @@ Task<void> Load::slot(Clone& c) {
     const ModelDisk* const model = c.volume.model;
     Draw d = c.pattern.next();
     const bool paced = c.paced(), flushes = c.job.fsync || c.job.fdatasync;
-    while (!stopping_ && clock_.now() < c.ends_at && c.take(d)) {
+    while (!stopping_ && clock_.now() < c.ends_at) {
+        if (paced) c.take_turns(d, clock_.now());
+        if (!c.take(d)) break;
         if (paced) {
             co_await Pause(*this, c.slot_for(d, clock_.now()));
             if (stopping_) break;
@@ -275,7 +287,7 @@ Task<void> Load::slot(Clone& c) {
 Task<void> Load::arrivals(Clone& c) {
     Instant at = clock_.now();
     while (!stopping_ && at < c.ends_at) {
-        const Draw d = c.pattern.next();
+        const Draw d = c.arrival();
         at += c.arrival_gap();
         co_await Pause(*this, at);
         if (stopping_ || !c.take(d)) break;

@@ -211,8 +211,10 @@ uint64_t AddressPattern::sequential(const Lane& lane, uint32_t bytes) const {
 }
 
 Draw AddressPattern::next() {
-    const bool mixed = read_share_ > 0 && read_share_ < 1;
-    const bool write = mixed ? random_.uniform() >= read_share_ : read_share_ == 0;
+    return next(mixed() ? random_.uniform() >= read_share_ : read_share_ == 0);
+}
+
+Draw AddressPattern::next(bool write) {
     Lane& lane = lanes_[write];
     const uint32_t bytes = draw_size(lane);
     const uint64_t start = is_random_ ? draw_start(lane, bytes) : sequential(lane, bytes);

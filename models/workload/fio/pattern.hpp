@@ -64,7 +64,9 @@ public:
     // `device` is the size of the file or device; offset, size and offset_increment of the job are
     // applied here. InputError if they do not fit (see region_of).
     AddressPattern(const Job& job, uint32_t clone, Bytes device, Random random);
-    Draw next();
+    Draw next(); // in the direction that the mix draws
+    Draw next(bool write);
+    bool mixed() const { return read_share_ > 0 && read_share_ < 1; }
     Region region() const { return region_; }
 
 private:
