@@ -67,22 +67,24 @@ std::string what_carries(Protocol protocol) {
                                          : "ports of Ethernet";
 }
 
-Part read_stack(const Node& is, const Catalogue& catalogue, Protocol protocol, const ArraySchema& a,
+Part read_stack(Fields& f, const Catalogue& catalogue, Protocol protocol, const ArraySchema& a,
                 const Node& node, Scenario& s) {
-    if (!is) {
-        const std::string usual(facts(protocol).usual_stack);
+    const Node is = f.optional("is");
+    const std::string usual(facts(protocol).usual_stack);
+    if (!is)
         s.assumptions.push_back(
             {a.name + "/export/is", usual, "assumed", "the scenario names none", {}});
-        return catalogue.find(usual, node.place());
-    }
-    Part stack = find_part(catalogue, is, "target-stack");
+    Part stack =
+        is ? find_part(catalogue, is, "target-stack") : catalogue.find(usual, node.place());
+    stack.override_from(f);
     if (!stack) return stack;
     const std::vector<std::string> spoken = words(stack.text("protocols"));
     if (std::find(spoken.begin(), spoken.end(), to_string(protocol)) != spoken.end()) return stack;
     std::string list;
     for (const std::string& p : spoken) list += (list.empty() ? "" : ", ") + p;
-    is.complain(in_quotes(stack.name()) + " does not speak " + std::string(to_string(protocol)) +
-                "; it speaks " + list);
+    (is ? is : node)
+        .complain(in_quotes(stack.name()) + " does not speak " + std::string(to_string(protocol)) +
+                  "; it speaks " + list);
     return stack;
 }
 
@@ -235,8 +237,7 @@ void read_export(const Node& node, const Catalogue& catalogue, ArraySchema& a, S
     else if (at) e.ports = select_names(at.as_patterns(), ports, "port", *at.complaints());
     if (at.is_sequence() && at.items().empty()) at.complain("an export needs ports");
     for (std::string& p : e.ports) p = m.name + "/" + p;
-    e.stack = read_stack(f.optional("is"), catalogue, e.protocol, a, node, s);
-    e.stack.override_from(f);
+    e.stack = read_stack(f, catalogue, e.protocol, a, node, s);
     f.finish();
     for (const ArraySchema& other : s.arrays)
         if (other.machine == a.machine && other.exported && other.exported->stack && e.stack &&

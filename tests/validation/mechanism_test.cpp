@@ -111,3 +111,19 @@ TEST_CASE("FC-NVMe beside FCP on the same ports is no better where target or arr
     CHECK(binds(md_nvme) == "main/lock");
     CHECK(iops(md_nvme.loads[0]) == Approx(iops(md_scsi.loads[0])).epsilon(0.1));
 }
+
+TEST_CASE("1M reads nearly fill eight ports of 32GFC, and nothing else") {
+    const RunResult r = run_testbed(
+        "starwind/remote-graid.yaml",
+        {"loads/l/fio/rw=read", "loads/l/fio/bs=1m", "loads/l/fio/numjobs=4",
+         "loads/l/fio/iodepth=8", "loads/l/fio/size=6%", "loads/l/fio/offset_increment=6%",
+         "machines/storage/drives/ssd/state=filled", "run/scale=8192", "run/until=duration",
+         "run/warm-up=60ms", "run/duration=40ms"});
+    CHECK(bandwidth_bytes(r.loads[0]) > 0.9 * 8 * 3.3e9); // of what frames leave of eight wires
+    CHECK(r.bottleneck.name.find("/port/") != std::string::npos);
+    for (const StationResult& s : r.stations)
+        if (s.name.find("port/") == std::string::npos) {
+            INFO(s.name);
+            CHECK(s.utilisation < 0.9);
+        }
+}
