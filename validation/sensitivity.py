@@ -82,10 +82,10 @@ def main():
     with open("docs/sensitivity.md", "w", encoding="utf-8") as out:
         out.write(f"""# What the predictions rest on
 
-Written by `validation/sensitivity.py` on {datetime.date.today()}, revision {revision}. Of each headline
-prediction the values, assumed or fitted, that move it most, each alone by 20 % less and more: change of
-IOPS / of the mean latency. Names of runs are those of `validation/*.yaml`; what moves a prediction by less
-than {LEAST:.0%} is left out.
+Written by `validation/sensitivity.py` on {datetime.date.today()}, revision {revision}. Of each
+headline prediction the values, assumed or fitted, that move it most, each alone by 20 % less and
+more: change of IOPS / of the mean latency. Names of runs are those of `validation/*.yaml`; what
+moves a prediction by less than {LEAST:.0%} is left out.
 
 | prediction | value | 20 % less | 20 % more |
 |---|---|---|---|

@@ -50,6 +50,12 @@ Duration Processor::busy() const {
     return sum;
 }
 
+bool Processor::idle() const {
+    return std::all_of(threads_.begin(), threads_.end(), [](const Thread& t) {
+        return !t.job_ && t.completions_.empty() && t.queue_.empty();
+    });
+}
+
 Thread::Thread(Processor& processor, uint32_t socket, uint32_t cpu_set)
     : Cpu(processor.prices_, processor.ledger_), p_(processor), socket_(socket), cpu_set_(cpu_set),
       turn_(mix(processor.threads_.size())) {

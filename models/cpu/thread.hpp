@@ -36,6 +36,7 @@ public:
     // Of the thread whose job has just been executed; to be asked from that job's fire.
     uint32_t running_on() const { return running_on_; }
     Duration busy() const; // of all logical CPUs, spinning included
+    bool idle() const;     // no thread has anything to do
     const Ledger& ledger() const { return ledger_; }
     // What cores were asked for beyond the ledger, by chance; may be less than nothing.
     Duration chance() const { return chance_; }

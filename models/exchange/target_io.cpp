@@ -90,6 +90,7 @@ Handle TargetSession::finished(Request& r) {
     TargetSession& t = *s.session;
     t.t_.counters_.done++;
     s.phase = Phase::answering;
+    r.cpu = s.context; // a RAID card that talked to the drives took it away
     if (!t.ended_early(s)) t.pay_answer(s);
     return nothing();
 }

@@ -176,7 +176,7 @@ void TargetSession::command(Message& m) {
     r.blocks = m.blocks;
     r.whole = {s.data.data(), m.blocks};
     r.device = u.device;
-    r.cpu = u.context;
+    r.cpu = s.context = u.context;
     r.span = m.span;
     if (t_.software_)
         u.context->owe_bytes(s.debt, Operation::target_receive, Bytes(u.block) * w.in_command);

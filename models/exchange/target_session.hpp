@@ -34,6 +34,7 @@ private:
         bool visiting = false; // being paid for
         bool aborted = false;
         uint16_t unit = 0;
+        Cpu* context = nullptr; // of the unit, which pays
         uint32_t tag = 0, generation = 0;
         uint32_t block = 0, payload = 0; // of the unit
         uint32_t got = 0, asked = 0;     // blocks of a write

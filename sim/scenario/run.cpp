@@ -267,6 +267,8 @@ RunResult Run::go(RunCost* cost) {
         bed_.give_up_paths();
         stage_.drain(over, Duration::s(30));
     }
+    // What threads still do for I/Os that are answered: a driver's chores after a card's answer.
+    stage_.drain([&] { return bed_.cpus_idle(); }, Duration::ms(1));
     shop_.close(false);
     for (size_t i = 0; i < observers_.size(); i++) observers_[i]->add_unfinished(r.loads[i]);
     add_little(r, observers_);

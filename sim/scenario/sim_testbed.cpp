@@ -39,6 +39,7 @@ public:
     }
     std::vector<StationDescription> stations() const override;
     std::vector<CpuUse> cpus() const override;
+    bool cpus_idle() const override;
     ScrubReport scrub_now(const std::string& array) override;
 
 private:
@@ -277,6 +278,10 @@ std::vector<CpuUse> SimTestbed::cpus() const {
         all.push_back({name, m->processor.logical_cpus(), m->processor.busy(),
                        m->processor.ledger(), m->processor.chance()});
     return all;
+}
+bool SimTestbed::cpus_idle() const {
+    return std::all_of(machines_.begin(), machines_.end(),
+                       [](const auto& m) { return m.second->processor.idle(); });
 }
 } // namespace
 

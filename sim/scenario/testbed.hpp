@@ -46,6 +46,7 @@ public:
     // Counts so far; differences of two moments give utilisation.
     virtual std::vector<StationDescription> stations() const = 0;
     virtual std::vector<CpuUse> cpus() const = 0;
+    virtual bool cpus_idle() const { return true; } // as far as it knows
     // Recomputes parity or copies of every line of an array without time passing.
     virtual ScrubReport scrub_now(const std::string& array) = 0;
 
