@@ -185,6 +185,23 @@ void check_pace(const LoadSchema& load, const fio::Job& j, Complaints& complaint
     }
 }
 
+// A test of empty drives looks better than any of data.
+void note_fresh_drives(const LoadSchema& load, Scenario& s) {
+    if (std::none_of(load.jobs.begin(), load.jobs.end(), [](auto& j) { return j.reads(); })) return;
+    for (const std::string& name : load.to) {
+        const ArraySchema* const a = s.array_of(name);
+        for (const std::string& path : a ? a->drives : std::vector{name}) {
+            const DriveSchema* const d = s.drive(path);
+            if (!d || d->state != SsdState::fresh) continue;
+            const std::string text = to_string(d->place) +
+                                     ": these drives are fresh: reads of what was never written "
+                                     "need no flash; with 'state: filled' they hold data";
+            if (std::find(s.notes.begin(), s.notes.end(), text) == s.notes.end())
+                s.notes.push_back(text);
+        }
+    }
+}
+
 // Regions that do not fit on what they are for, at full size.
 void check_regions(const LoadSchema& load, const Scenario& s, Complaints& complaints) {
     for (size_t machine = 0; machine < load.from.size(); machine++) {
@@ -314,6 +331,7 @@ void read_loads(const Node& node, const Catalogue& catalogue, Scenario& scenario
         check_jobs(load, scenario.run, *node.complaints());
         check_cpus(load, scenario, *node.complaints());
         check_regions(load, scenario, *node.complaints());
+        note_fresh_drives(load, scenario);
         scenario.loads.push_back(std::move(load));
     }
     if (scenario.loads.empty() && node) node.complain("a scenario needs at least one load");

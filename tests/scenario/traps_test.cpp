@@ -118,6 +118,20 @@ TEST_CASE("trap: a rate cap below capacity measures the cap, and storlab says no
     CHECK(free.loads[0].effective_depth == Approx(8).epsilon(0.01));
 }
 
+TEST_CASE("trap: reads of drives that were never written are told, whichever state is meant") {
+    const auto notes = [](const Settings& s) { return scenario_of(one_drive, s).notes; };
+    REQUIRE(notes({"machines/box/drives/ssd/state=fresh"}).size() == 1);
+    CHECK_THAT(notes({"machines/box/drives/ssd/state=fresh"})[0],
+               Contains("mine.yaml:8:14: these drives are fresh: reads of what was never written"));
+    CHECK(notes({"machines/box/drives/ssd/state=fresh", "loads/users/fio/rw=randwrite"}).empty());
+    CHECK(notes({"machines/box/drives/ssd/state=steady"}).empty());
+    // Nothing said: data are there.
+    const std::string silent = replaced(one_drive, ", state: filled", "");
+    CHECK(scenario_of(silent).notes.empty());
+    CHECK(mean_us(run_of(silent).loads[0]) >
+          1.5 * mean_us(run_of(one_drive, {"machines/box/drives/ssd/state=fresh"}).loads[0]));
+}
+
 // fio 3.33 does the same: 1000 and 1000 of randrw 70/30 with rate_iops=1000, at depth 1 and 8.
 TEST_CASE("trap: a rate is that of each direction, and the mix gives way to it") {
     const auto run = [](const std::string& rates, const std::string& loop, int depth) {
