@@ -2,6 +2,7 @@
 #include "sim/base/random.hpp"
 #include "sim/scenario/schema.hpp"
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -145,6 +146,11 @@ void read_jobs(const Node& node, LoadSchema& load, Scenario& scenario) {
     if (node.is_map()) {
         for (Node::Entry& e : node.entries()) {
             if (e.key == "file") name = e.value.as_text();
+            else if (e.value.kind() == Node::Kind::null &&
+                     std::isdigit(static_cast<unsigned char>(e.key[0]))) // bs: 4k,16k
+                node.complaints()->add(e.key_place, in_quotes(e.key) +
+                                                        " is no fio option; a value with a comma "
+                                                        "is put in quotes");
             else {
                 load.options.emplace_back(e.key, e.value.as_text());
                 keys.push_back(std::move(e));

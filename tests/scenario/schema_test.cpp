@@ -211,7 +211,7 @@ TEST_CASE("mistakes in loads") {
         {"iodepth: 8", "iodepht: 8",
          "17:71: error: 'iodepht' is no fio option storlab knows; did you mean 'iodepth'?"},
         {"bs: 4k", "bs: 4k,16k",
-         "17:32: error: '16k' is no fio option storlab knows; quote a value that has commas"},
+         "17:32: error: '16k' is no fio option; a value with a comma is put in quotes"},
         {"iodepth: 8", "iodepth: 0", "17:71: error: '0' is out of range; expected 1 to 65536"},
         {"iodepth: 8", "buffer_pattern: abc",
          "17:78: error: 'abc' is no pattern; expected \"text\", a number or 0x..."},

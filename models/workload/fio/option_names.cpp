@@ -375,10 +375,7 @@ KeyKind kind_of(const std::string& key) {
 }
 std::string unknown_key(const std::string& key) {
     static const std::vector<std::string> known = known_keys();
-    const std::string text = quoted(key) + " is no fio option storlab knows";
-    if (!key.empty() && key[0] >= '0' && key[0] <= '9') // {bs: 4k,16k} of a scenario
-        return text + "; quote a value that has commas";
-    return text + did_you_mean(key, known);
+    return quoted(key) + " is no fio option storlab knows" + did_you_mean(key, known);
 }
 bool is_neutral(const std::string& key, const std::optional<std::string>& value) {
     const auto found = unmodelled.find(canonical(key));
